@@ -1,0 +1,123 @@
+"""The advantage: a reward against its group, in every way that recipes centre and scale it."""
+
+from grpo_calc.column import Batch, Completion, Group, column, quantity
+from grpo_calc.ops import absolute, maximum, sqrt, where
+
+GRPO = "GRPO, arXiv:2402.03300, sec. 4.1.2"
+
+quantity("advantage", "A", en="advantage", zh="优势")
+quantity("baseline", "b", en="baseline", zh="基线")
+quantity("scale", "s_A", latex="s_A", en="advantage scale", zh="优势的尺度")
+
+
+@column("G", en="group size", zh="组的大小", source=GRPO)
+def group_size(over: Completion) -> Group:
+    """The number of completions in a group, empty ones too."""
+    return over.count()
+
+
+@column("mean R", latex=r"\bar R", en="group mean", zh="组内均值", source=GRPO)
+def group_mean(reward: Completion, over) -> Group:
+    """The mean reward of a group, one value a group, in units of the reward."""
+    return over.mean(reward)
+
+
+@column("max-min R", latex=r"R_{\max}-R_{\min}", en="group spread", zh="组内极差", source="grpo-calc")
+def group_spread(reward: Completion, over) -> Group:
+    """Largest minus smallest reward of a group: what decides whether the group says anything."""
+    return over.max(reward) - over.min(reward)
+
+
+@column("flat?", latex=r"\text{flat}", en="zero-spread group", zh="组内奖励全同", source="grpo-calc: one rule for every program")
+def zero_spread(group_spread, group_mean):
+    """1 where all rewards of a group are equal (spread at most ``1e-12 max(1, |mean|)``), else 0.
+
+    Programs disagree on the last digit of such a standard deviation; this rule is the same everywhere, and gives A = 0.
+
+    >>> zero_spread(0.0, 0.1), zero_spread(1.0, 0.5)
+    (1.0, 0.0)
+    """
+    return where(group_spread <= 1e-12 * maximum(absolute(group_mean), 1.0), 1.0, 0.0)
+
+
+@column("std R", latex=r"\sigma_R", en="group std", zh="组内标准差", source=GRPO)
+def group_std(reward: Completion, ddof, zero_spread, over) -> Group:
+    """The standard deviation of a group's rewards, divisor ``n - ddof``; exactly 0 for a zero-spread group.
+
+    One value a group, in units of the reward; ``ddof`` 0 is the population's, 1 the sample's.
+    """
+    return where(zero_spread > 0, 0.0, over.std(reward, ddof))
+
+
+@column("A", en="advantage", zh="优势", source=GRPO)
+def scaled_advantage(reward, baseline, scale, zero_spread):
+    """Reward minus baseline, over a scale; exactly 0 in a zero-spread group.
+
+    One value a completion, no unit. Source: GRPO, sec. 4.1.2.
+
+    >>> scaled_advantage(1.0, 0.5, 0.25, 0.0), scaled_advantage(1.0, 1.0, 0.0001, 1.0)
+    (2.0, 0.0)
+    """
+    return where(zero_spread > 0, 0.0, (reward - baseline) / scale)
+
+
+@column("A", en="advantage", zh="优势", source="Dr. GRPO, arXiv:2503.20783; the article's code")
+def centred_advantage(reward, baseline, zero_spread):
+    """Reward minus baseline, not scaled; exactly 0 in a zero-spread group. One value a completion, units of the reward.
+
+    >>> centred_advantage(1.0, 0.25, 0.0)
+    0.75
+    """
+    return where(zero_spread > 0, 0.0, reward - baseline)
+
+
+@column("std+eps", latex=r"\sigma_R+\varepsilon_A", en="std + eps", zh="标准差 + eps", source="TRL 1.16: std + 1e-4")
+def std_plus_eps(group_std, adv_eps):
+    """The scale ``std + adv_eps``. One value a group.
+
+    >>> std_plus_eps(0.5, 0.25)
+    0.75
+    """
+    return group_std + adv_eps
+
+
+@column("max(std,eps)", latex=r"\max(\sigma_R,\varepsilon_A)", en="std, at least eps", zh="标准差，不小于 eps", source="the course chapter's code; torchrl 0.14")
+def std_at_least_eps(group_std, adv_eps):
+    """The scale ``max(std, adv_eps)``. One value a group.
+
+    >>> std_at_least_eps(0.5, 1e-6)
+    0.5
+    """
+    return maximum(group_std, adv_eps)
+
+
+@column("sqrt(var+eps)", latex=r"\sqrt{\sigma_R^2+\varepsilon_A}", en="root of variance + eps", zh="方差加 eps 的平方根", source="the course chapter's text")
+def root_of_variance_plus_eps(group_std, adv_eps):
+    """The scale ``sqrt(std^2 + adv_eps)``. One value a group.
+
+    >>> root_of_variance_plus_eps(0.0, 0.25)
+    0.5
+    """
+    return sqrt(group_std**2 + adv_eps)
+
+
+@column("mean of others", latex=r"\bar R_{-i}", en="leave-one-out mean", zh="其余回答的均值", source="RLOO, arXiv:2402.14740, sec. 2")
+def leave_one_out_mean(reward, group_mean, group_size):
+    """The mean reward of the group's other completions; one value a completion.
+
+    >>> leave_one_out_mean(1.0, 0.5, 2.0)
+    0.0
+    """
+    return (group_size * group_mean - reward) / maximum(group_size - 1, 1.0)
+
+
+@column("batch mean R", latex=r"\bar R_{\text{batch}}", en="batch mean reward", zh="批内平均奖励", source="REINFORCE++, arXiv:2501.03262")
+def batch_mean(reward: Completion, over) -> Batch:
+    """The mean reward over all completions of the batch."""
+    return over.mean(reward)
+
+
+@column("batch std R", latex=r"\sigma_{\text{batch}}", en="batch std of rewards", zh="批内奖励标准差", source="TRL 1.16: scale_rewards=batch")
+def batch_std(reward: Completion, ddof, over) -> Batch:
+    """The standard deviation of all rewards of the batch, divisor ``n - ddof``."""
+    return over.std(reward, ddof)

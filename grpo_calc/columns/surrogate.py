@@ -1,0 +1,58 @@
+"""The surrogate objective of a token, its clipped twin, the smaller of the two, and the token's loss."""
+
+from grpo_calc.column import column
+from grpo_calc.ops import minimum
+
+
+@column("rA", latex=r"r A", en="surrogate", zh="替代目标", source="PPO, arXiv:1707.06347, eq. 6; the article's piA")
+def surrogate(ratio, advantage):
+    """Ratio times advantage: what the article calls piA.
+
+    One value a token, in units of the advantage. Source: PPO, eq. 6.
+
+    >>> surrogate(1.5, -2.0)
+    -3.0
+    """
+    return ratio * advantage
+
+
+@column("clip(r)A", latex=r"\operatorname{clip}(r) A", en="clipped surrogate", zh="裁剪后的替代目标", source="PPO, arXiv:1707.06347, eq. 7")
+def clipped_surrogate(clipped_ratio, advantage):
+    """Clipped ratio times advantage.
+
+    One value a token, in units of the advantage. Source: PPO, eq. 7.
+
+    >>> clipped_surrogate(1.2, -2.0)
+    -2.4
+    """
+    return clipped_ratio * advantage
+
+
+@column("min", latex=r"\min", en="token objective", zh="单个 token 的目标", source="PPO, arXiv:1707.06347, eq. 7; GRPO, arXiv:2402.03300, eq. 3")
+def token_objective(surrogate, clipped_surrogate):
+    """The smaller of the two surrogates: to be raised. The article calls it "Final Loss".
+
+    One value a token, in units of the advantage; never above either surrogate. Source: PPO, eq. 7.
+
+    >>> token_objective(-3.0, -2.4)
+    -3.0
+    """
+    return minimum(surrogate, clipped_surrogate)
+
+
+@column("l", en="token loss", zh="单个 token 的损失", source="GRPO, arXiv:2402.03300, eq. 3, sign turned")
+def token_loss(token_objective, beta, token_kl):
+    """The token's loss, to be lowered: minus its objective, plus beta times its KL.
+
+    One value a token. Source: GRPO, eq. 3 with the sign turned.
+
+    >>> token_loss(0.5, 0.1, 0.2)
+    -0.48
+    """
+    return beta * token_kl - token_objective
+
+
+@column("l", en="token loss", zh="单个 token 的损失", source="PPO, arXiv:1707.06347, eq. 7, sign turned")
+def token_loss_without_kl(token_objective):
+    """The token's loss where the recipe has no KL term: minus its objective. One value a token."""
+    return -token_objective

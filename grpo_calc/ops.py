@@ -1,0 +1,339 @@
+"""The verbs that formulas are written with, each one row: its value on arrays and its printed forms.
+
+A verb looks at the array namespace of its arguments, so the same formula runs on NumPy, on any array of the Python array
+API standard, and on symbols. The list is closed and small: this is neither a spreadsheet engine nor an algebra system.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from grpo_calc.sym import ADD, ATOM, COMPARE, Apply, Name, Reduce, Sym, Verb, sym
+
+Array = Any
+
+LARGEST_EXPONENT = 700.0
+"""Beyond |x| = 700 our ``exp`` is undefined (NaN): float64 overflows at 709.8, and no log-ratio there is honest."""
+
+
+def namespace(*values: Any) -> Any:
+    """The array namespace of the first array among the values (``None`` when there is none: plain numbers)."""
+    for value in values:
+        if hasattr(value, "__array_namespace__"):
+            return value.__array_namespace__()
+        if type(value).__module__ == "torch":  # torch tensors do not name their namespace themselves
+            import array_api_compat
+
+            return array_api_compat.array_namespace(value)
+    return None
+
+
+def _verb(verb: Verb) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A verb's value on arrays becomes the verb: on symbols it builds an expression instead."""
+
+    def decorate(value: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(value)
+        def call(*arguments: Any) -> Any:
+            xp = namespace(*arguments)
+            if xp is Sym:
+                return Apply(verb, tuple(sym(argument) for argument in arguments))
+            if xp is None:
+                import numpy
+
+                return float(value(numpy, *map(numpy.float64, arguments)))
+            return value(xp, *arguments)
+
+        call.__dict__["verb"] = verb
+        return call
+
+    return decorate
+
+
+def _arrays(xp: Any, *values: Any) -> list[Any]:
+    """Numbers among arrays become arrays of the same kind, as the array API standard wants for min, max and where."""
+    if xp.__name__ == "numpy":
+        return list(values)
+    like = next(value for value in values if hasattr(value, "dtype"))
+    return [value if hasattr(value, "dtype") else xp.asarray(value, dtype=like.dtype) for value in values]
+
+
+@_verb(Verb("exp", "EXP({0})", r"\exp\left({0}\right)", "exp({0})"))
+def exp(xp: Any, x: Array) -> Array:
+    """e to the x; undefined (NaN) beyond ``|x| = LARGEST_EXPONENT``, never inf.
+
+    >>> exp(0.0), exp(701.0)
+    (1.0, nan)
+    """
+    if xp.__name__ != "numpy":
+        return xp.exp(x)
+    if x.size == 0:
+        return x
+    lowest, highest = x.min(), x.max()
+    if -LARGEST_EXPONENT <= lowest and highest <= LARGEST_EXPONENT:
+        return xp.exp(x)
+    return xp.exp(xp.where(abs(x) <= LARGEST_EXPONENT, x, xp.nan))
+
+
+@_verb(Verb("log", "LN({0})", r"\ln\left({0}\right)", "ln({0})"))
+def log(xp: Any, x: Array) -> Array:
+    """The natural logarithm."""
+    return xp.log(x)
+
+
+@_verb(Verb("sqrt", "SQRT({0})", r"\sqrt{{{0}}}", "sqrt({0})"))
+def sqrt(xp: Any, x: Array) -> Array:
+    """The square root."""
+    return xp.sqrt(x)
+
+
+@_verb(Verb("absolute", "ABS({0})", r"\left|{0}\right|", "|{0}|"))
+def absolute(xp: Any, x: Array) -> Array:
+    """The absolute value."""
+    return xp.abs(x)
+
+
+@_verb(Verb("sign", "SIGN({0})", r"\operatorname{{sign}}\left({0}\right)", "sign({0})"))
+def sign(xp: Any, x: Array) -> Array:
+    """-1, 0 or 1."""
+    return xp.sign(x)
+
+
+@_verb(Verb("minimum", "MIN({0},{1})", r"\min\left({0}, {1}\right)", "min({0}, {1})"))
+def minimum(xp: Any, a: Array, b: Array) -> Array:
+    """The smaller of two values, row by row."""
+    return xp.minimum(*_arrays(xp, a, b))
+
+
+@_verb(Verb("maximum", "MAX({0},{1})", r"\max\left({0}, {1}\right)", "max({0}, {1})"))
+def maximum(xp: Any, a: Array, b: Array) -> Array:
+    """The larger of two values, row by row."""
+    return xp.maximum(*_arrays(xp, a, b))
+
+
+@_verb(
+    Verb(
+        "clip",
+        "MAX({1},MIN({2},{0}))",
+        r"\operatorname{{clip}}\left({0}, {1}, {2}\right)",
+        "clip({0}, {1}, {2})",
+    )
+)
+def clip(xp: Any, x: Array, low: Array, high: Array) -> Array:
+    """``x`` held between ``low`` and ``high``.
+
+    >>> clip(1.3, 0.8, 1.2)
+    1.2
+    """
+    x, low, high = _arrays(xp, x, low, high)
+    return xp.minimum(xp.maximum(x, low), high)
+
+
+@_verb(
+    Verb(
+        "where",
+        "IF({0},{1},{2})",
+        r"\begin{{cases}} {1} & {0} \\ {2} & \text{{otherwise}} \end{{cases}}",
+        "({1} if {0} else {2})",
+        ATOM,
+    )
+)
+def where(xp: Any, condition: Array, a: Array, b: Array) -> Array:
+    """``a`` where the condition holds, ``b`` elsewhere. Both are computed: keep the dead one finite."""
+    if xp.__name__ == "numpy":
+        return xp.where(condition, a, b)
+    if not any(hasattr(value, "dtype") for value in (a, b)):
+        a = xp.asarray(a, dtype=xp.float64)
+    return xp.where(condition, *_arrays(xp, a, b))
+
+
+@_verb(Verb("above", "IF({0}>{1},1,0)", r"\left[{0} > {1}\right]", "[{0} > {1}]", ATOM, (ADD, ADD), (ADD, ADD)))
+def above(xp: Any, x: Array, limit: Array) -> Array:
+    """1 where ``x > limit``, else 0; undefined (NaN) where ``x`` is, as a spreadsheet's IF hands an error on.
+
+    >>> above(2.0, 1.0), above(1.0, 1.0), above(float("nan"), 1.0)
+    (1.0, 0.0, nan)
+    """
+    if xp.__name__ == "numpy":
+        flags = (x > limit).astype(xp.float64)
+        undefined = x != x
+        return xp.where(undefined, x, flags) if undefined.any() else flags
+    zero, one = xp.zeros_like(x), xp.ones_like(x)
+    return xp.where(x > limit, one, xp.where(x <= limit, zero, x))
+
+
+@_verb(Verb("near_zero", "IF(ABS({0})<0.01,{1},{2})", "{2}", "{2}", ADD))
+def near_zero(xp: Any, x: Array, series: Array, closed: Array) -> Array:
+    """One value two ways: from its series where ``|x| < 0.01``, since there the closed form cancels; else the closed form.
+
+    Texts print the closed form only: it is the same number.
+
+    >>> near_zero(0.001, 5.0, 6.0), near_zero(-2.0, 5.0, 6.0)
+    (5.0, 6.0)
+    """
+    return xp.where(abs(x) < 0.01, series, closed)
+
+
+@_verb(Verb("stop_gradient", "{0}", r"\operatorname{{sg}}\left[{0}\right]", "sg[{0}]", ATOM, (COMPARE,)))
+def stop_gradient(xp: Any, x: Array) -> Array:
+    """The value of ``x``, with no gradient through it."""
+    if hasattr(x, "detach"):
+        return x.detach()
+    jax = sys.modules.get("jax")
+    if jax is not None and xp.__name__.startswith("jax"):
+        return jax.lax.stop_gradient(x)
+    return x
+
+
+# -- reductions ------------------------------------------------------------------------------------------------------
+
+SUM = Verb("sum", "SUM({0})", r"\sum {0}", "sum({0})")
+MEAN = Verb("mean", "AVERAGE({0})", r"\operatorname{{mean}}\left({0}\right)", "mean({0})")
+STD = Verb(
+    "std",
+    "IF({1}=0,STDEVP({0}),STDEV({0}))",
+    r"\operatorname{{std}}_{{\text{{ddof}}={1}}}\left({0}\right)",
+    "std({0}, ddof {1})",
+    ATOM,
+    (COMPARE, COMPARE),
+)
+COUNT = Verb("count", "COUNT({0})", r"\#{0}", "count({0})")
+LARGEST = Verb("max", "MAX({0})", r"\max {0}", "max({0})")
+SMALLEST = Verb("min", "MIN({0})", r"\min {0}", "min({0})")
+
+
+class Symbolic:
+    """``over`` for symbols: each reduction becomes a :class:`~grpo_calc.sym.Reduce` of a named column."""
+
+    def sum(self, x: Name) -> Sym:
+        """The sum of ``x``."""
+        return Reduce(SUM, _named(x))
+
+    def mean(self, x: Name) -> Sym:
+        """The mean of ``x``."""
+        return Reduce(MEAN, _named(x))
+
+    def std(self, x: Name, ddof: Any) -> Sym:
+        """The standard deviation of ``x``."""
+        return Reduce(STD, _named(x), (sym(ddof),))
+
+    def max(self, x: Name) -> Sym:
+        """The largest ``x``."""
+        return Reduce(LARGEST, _named(x))
+
+    def min(self, x: Name) -> Sym:
+        """The smallest ``x``."""
+        return Reduce(SMALLEST, _named(x))
+
+    def count(self) -> Sym:
+        """The number of rows."""
+        return Reduce(COUNT, None)
+
+
+def _named(x: Any) -> Name:
+    if not isinstance(x, Name):
+        raise TypeError("a reduction reads one column, not an expression: a sheet reduces a range")
+    return x
+
+
+class Segments:
+    """``over`` for arrays: the finer rows under each coarser row, as offsets.
+
+    ``offsets`` has one more entry than there are segments; segment *i* is the rows ``offsets[i]:offsets[i + 1]``. An
+    empty segment has sum, mean, count, std, max and min 0: a completion with no kept token adds nothing.
+
+    >>> import numpy as np
+    >>> over = Segments(np.array([0, 2, 2, 3]))
+    >>> over.mean(np.array([1.0, 3.0, 5.0])).tolist()
+    [2.0, 0.0, 5.0]
+    """
+
+    __slots__ = ("_every", "_starts", "counts", "offsets")
+
+    def __init__(self, offsets: Any) -> None:
+        self.offsets = offsets
+        self.counts = offsets[1:] - offsets[:-1]
+        full = self.counts > 0
+        self._every = bool(full.all())
+        # reduceat reads a start at every segment; an empty one would repeat its neighbour's row, so it is left out.
+        self._starts = offsets[:-1] if self._every else (offsets[:-1][full], full)
+
+    def _reduce(self, x: Array, ufunc: str) -> Array:
+        import numpy as np
+
+        kind = getattr(np, ufunc)
+        if self._every:
+            return kind.reduceat(x, self._starts) if len(self.counts) else np.zeros(0)
+        starts, full = self._starts
+        result = np.zeros(len(full))
+        if len(starts):
+            result[full] = kind.reduceat(x, starts)
+        return result
+
+    def _is_numpy(self, x: Array) -> bool:
+        return bool(namespace(x).__name__ == "numpy")
+
+    def _membership(self, x: Array) -> Any:
+        """One row a segment, one column a finer row, 1 where it belongs: reductions as a product, for any namespace."""
+        import numpy as np
+
+        rows = np.arange(self.offsets[-1])[None, :]
+        inside = (rows >= self.offsets[:-1, None]) & (rows < self.offsets[1:, None])
+        return namespace(x).asarray(inside.astype(np.float64), dtype=x.dtype)
+
+    def _counts(self, x: Array) -> Array:
+        import numpy as np
+
+        counts = self.counts.astype(np.float64)
+        return counts if self._is_numpy(x) else namespace(x).asarray(counts, dtype=x.dtype)
+
+    def sum(self, x: Array) -> Array:
+        """The sum under each row."""
+        if self._is_numpy(x):
+            return self._reduce(x, "add")
+        return namespace(x).matmul(self._membership(x), x)
+
+    def count(self) -> Array:
+        """The number of finer rows under each row."""
+        import numpy as np
+
+        return self.counts.astype(np.float64)
+
+    def mean(self, x: Array) -> Array:
+        """The mean under each row; 0 where there is none."""
+        return self.sum(x) / maximum(self._counts(x), 1.0)
+
+    def std(self, x: Array, ddof: float) -> Array:
+        """The standard deviation about the mean, divisor n - ddof; 0 where n <= ddof."""
+        deviation = x - self.spread(self.mean(x))
+        freedom = self._counts(x) - ddof
+        variance = self.sum(deviation * deviation) / maximum(freedom, 1.0)
+        return where(freedom > 0, sqrt(variance), 0.0)
+
+    def max(self, x: Array) -> Array:
+        """The largest under each row; 0 where there is none."""
+        return self._extreme(x, "maximum", "max")
+
+    def min(self, x: Array) -> Array:
+        """The smallest under each row; 0 where there is none."""
+        return self._extreme(x, "minimum", "min")
+
+    def _extreme(self, x: Array, ufunc: str, name: str) -> Array:
+        if self._is_numpy(x):
+            return self._reduce(x, ufunc)
+        xp = namespace(x)
+        beyond = xp.asarray(float("-inf") if name == "max" else float("inf"), dtype=x.dtype)
+        inside = self._membership(x) > 0
+        rows = xp.broadcast_to(xp.reshape(x, (1, -1)), inside.shape)
+        return where(self._counts(x) > 0, getattr(xp, name)(xp.where(inside, rows, beyond), axis=1), 0.0)
+
+    def spread(self, x: Array) -> Array:
+        """A coarser column repeated for the finer rows under each row."""
+        if self._is_numpy(x):
+            import numpy as np
+
+            return np.repeat(x, self.counts)
+        xp = namespace(x)
+        return xp.matmul(xp.permute_dims(self._membership(x), (1, 0)), x)

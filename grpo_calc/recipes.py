@@ -1,0 +1,61 @@
+"""The named recipes: one row a variant, its roles and parameters where they differ from ``grpo``, and its source."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from grpo_calc.recipe import PARAMETERS, Recipe
+from grpo_calc.say import Problem
+
+GRPO = Recipe(
+    name="grpo",
+    roles=MappingProxyType(
+        {
+            "baseline": "group_mean",
+            "scale": "group_std",
+            "std_eps": "add",
+            "ratio": "token",
+            "kl_base": "ref",
+            "reduction": "completion_mean",
+            "kl": "k3",
+        }
+    ),
+    parameters=MappingProxyType({name: default for name, (default, _, _) in PARAMETERS.items() if default == default}),
+    source="DeepSeekMath, arXiv:2402.03300, eq. 3; ddof 1, adv_eps 1e-4, eps 0.2, beta 0.04 are our choice where it is silent",
+    en="GRPO as published",
+    zh="原始 GRPO",
+)
+
+
+def _row(name: str, source: str, en: str, zh: str, **changes: Any) -> Recipe:
+    changed = GRPO.change(**changes)
+    return Recipe(name, changed.roles, changed.parameters, source, en, zh)
+
+
+RECIPES: Mapping[str, Recipe] = {
+    row.name: row
+    for row in (
+        GRPO,
+        _row("article", "the six-token article: A = R - mean, (r-1)^2 against the old policy, beta 0.1", "the article's table", "文章中的六 token 表",
+             advantage="group_mean", kl="proxy", kl_base="old", beta=0.1, ddof=0),
+        _row("chapter", "the course chapter's compute_grpo_loss: A = (R - mean) / max(population std, 1e-6), no KL", "the course's loss", "课程章节的损失函数",
+             std_eps="at_least", adv_eps=1e-6, ddof=0, kl="none", beta=0),
+        _row("dapo", "DAPO, arXiv:2503.14476, eq. 8 (token mean over the batch, as trainers have it)", "clip higher, token mean, no KL", "上界放宽，按 token 平均，无 KL",
+             eps_low=0.2, eps_high=0.28, reduction="token_mean", kl="none", beta=0),
+        _row("gspo", "GSPO, arXiv:2507.18071, eq. 5 and 7; eps 3e-4 / 4e-4 of sec. 5.1", "one ratio a sequence", "序列级概率比",
+             ratio="sequence", eps_low=3e-4, eps_high=4e-4, kl="none", beta=0),
+    )
+}  # fmt: skip
+
+
+def recipe(name: str = "grpo", **changes: Any) -> Recipe:
+    """A recipe by name, with changes.
+
+    >>> recipe("dapo", eps_high=0.3).parameters["eps_high"]
+    0.3
+    """
+    if name not in RECIPES:
+        raise Problem("recipe.unknown_recipe", name=name, known=", ".join(RECIPES))
+    return RECIPES[name].change(**changes)

@@ -1,0 +1,97 @@
+"""Every sentence a user reads, in both languages: problems, notes, and the texts they are made from.
+
+A sentence has a key (``read.not_a_number``: room and name) and values; its words live in ``texts/read.en.toml`` and
+``texts/read.zh.toml``.
+This file stands alone, so that any part of the house can report a problem or leave a note.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import resources
+from typing import Any
+
+LANGUAGES = ("en", "zh")
+
+
+@functools.cache
+def sentences(room: str, lang: str) -> Mapping[str, str]:
+    """The sentences of one room in one language: ``texts/<room>.<lang>.toml``, a flat table.
+
+    >>> sorted(sentences("note", "en")) == sorted(sentences("note", "zh"))
+    True
+    """
+    path = resources.files("grpo_calc").joinpath("texts", f"{room}.{lang}.toml")
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def say(key: str, lang: str = "en", **values: Any) -> str:
+    """The sentence of ``key`` with its values put in.
+
+    >>> say("note.masked", "en", count=3)
+    '3 masked tokens are left out of every figure'
+    """
+    room, name = key.split(".", 1)
+    return sentences(room, lang)[name].format(**values)
+
+
+def locale_language(environment: Mapping[str, str] = os.environ) -> str:
+    """The language of the locale: ``zh`` where it asks for Chinese, else ``en``.
+
+    >>> locale_language({"LC_ALL": "zh_CN.UTF-8"}), locale_language({"LANG": "de_DE"}), locale_language({})
+    ('zh', 'en', 'en')
+    """
+    for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
+        if environment.get(name):
+            return "zh" if environment[name].lower().startswith("zh") else "en"
+    return "en"
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something true and worth saying about a result; never a failure.
+
+    ``where`` names the rows or columns it speaks of, for machine readers.
+    """
+
+    key: str
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+    def text(self, lang: str = "en") -> str:
+        """The note in one language."""
+        return say(self.key, lang, **self.values)
+
+    def __str__(self) -> str:
+        return self.text()
+
+
+def note(key: str, **values: Any) -> Note:
+    """A note by its key.
+
+    >>> str(note("note.masked", count=3))
+    '3 masked tokens are left out of every figure'
+    """
+    return Note(key, values)
+
+
+class Problem(Exception):
+    """What stops the work, as one line: where, what was seen, what to do.
+
+    The command line prints ``text(lang)`` and exits with 2; a library user sees the English line.
+    """
+
+    def __init__(self, key: str, **values: Any) -> None:
+        super().__init__(key, values)
+        self.key = key
+        self.values: Mapping[str, Any] = values
+
+    def text(self, lang: str = "en") -> str:
+        """The problem in one language, on one line."""
+        return " ".join(say(self.key, lang, **self.values).split("\n"))
+
+    def __str__(self) -> str:
+        return self.text()

@@ -1,0 +1,188 @@
+"""``work(table, recipe)``: every column of a recipe on a table, worked when asked for, in blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from grpo_calc.column import Level
+from grpo_calc.plan import Plan, plan
+from grpo_calc.recipe import Recipe
+from grpo_calc.recipes import recipe as named_recipe
+from grpo_calc.run import BLOCK, Shape, run
+from grpo_calc.say import Note, Problem, note
+from grpo_calc.table import Floats, Table
+
+NAMES: Mapping[Level, tuple[str, ...]] = MappingProxyType(
+    {
+        Level.TOKEN: (
+            *("logp_new", "logp_old", "logp_ref", "logp_sampler", "advantage_given"),
+            *("log_ratio", "ratio", "clipped_ratio", "surrogate", "clipped_surrogate", "token_objective"),
+            *("clipped", "outside", "k1", "k2", "k3", "kl_proxy", "token_kl", "token_loss", "token_gradient", "gradient"),
+        ),
+        Level.COMPLETION: ("length", "reward", "advantage_given", "advantage", "mean_ratio", "completion_loss"),
+        Level.GROUP: ("group_size", "group_mean", "group_std"),
+        Level.BATCH: (
+            *("surrogate_objective", "kl", "kl_token_mean", "objective", "policy_loss", "loss"),
+            *("clip_fraction", "clip_low_fraction", "clip_high_fraction", "tokens", "completions", "groups"),
+        ),
+    }
+)
+"""The names every output knows, by the level they have under a token ratio (``contract``: one function, one key)."""
+
+SIGN = "objective is to be raised; loss = -objective is to be lowered"
+
+
+class Worked:
+    """A table worked by a recipe. Immutable; a column is computed when it is asked for.
+
+    ``worked["ratio"]`` is an array, one value a row of the name's level (``worked.level("ratio")``); a batch figure is a
+    float. NaN means undefined (``|log r| > 700``). ``worked.notes`` says what is worth knowing about the result.
+    """
+
+    def __init__(self, table: Table, recipe: Recipe) -> None:
+        self.table = table
+        inputs = _inputs(table)
+        self.recipe = recipe.settle(inputs)
+        if "logp_new" in inputs and "logp_old" not in inputs:
+            raise Problem("work.no_old", source=table.source or "table")
+        levels = {name: _level(name, value, table) for name, value in inputs.items()}
+        targets = [name for names in NAMES.values() for name in names]
+        self.plan: Plan = plan(self.recipe, levels, targets)
+        self._inputs = inputs
+        self._shape = Shape(table.token_offsets, table.group_offsets)
+        self._known: dict[str, Any] = {}
+
+    def level(self, name: str) -> Level:
+        """The level a name lives at in this recipe."""
+        lead = self._lead(name)
+        return self.plan.levels[lead]
+
+    def has(self, name: str) -> bool:
+        """Whether this recipe on this table has the name."""
+        return name in self.plan.leads or name in self.plan.levels
+
+    def __getitem__(self, name: str) -> Any:
+        return self.columns([name])[name]
+
+    def columns(self, names: Iterable[str]) -> dict[str, Any]:
+        """Several columns in one run over the tokens: arrays, floats for the batch's."""
+        names = list(names)
+        leads = {name: self._lead(name) for name in names}
+        lacking = [lead for lead in leads.values() if lead not in self._known]
+        fresh = self._run(lacking) if lacking else {}
+        return {name: self._known.get(lead, fresh.get(lead)) for name, lead in leads.items()}
+
+    def _run(self, leads: list[str]) -> dict[str, Any]:
+        small = self.table.token_count <= BLOCK
+        part = self.plan if small else self.plan.upstream(leads)
+        wanted = list(part.levels) if small else leads
+        inputs = {**self._inputs, "token_offsets": self.table.token_offsets}
+        with np.errstate(all="ignore"):
+            values = run(part, inputs, self._shape, wanted)
+        fresh = {}
+        for name in (*(step.name for step in part.steps), *leads):
+            if name not in values:
+                continue
+            level = self.plan.levels[name]
+            value = _finished(values[name], level, self._rows(level))
+            fresh[name] = value
+            if small or level is not Level.TOKEN:
+                self._known[name] = value
+        return fresh
+
+    def _rows(self, level: Level) -> int:
+        return {
+            Level.TOKEN: self.table.token_count,
+            Level.COMPLETION: self.table.completion_count,
+            Level.GROUP: self.table.group_count,
+            Level.BATCH: 1,
+        }[level]
+
+    def _lead(self, name: str) -> str:
+        lead = self.plan.leads.get(name, name)
+        if lead in self.plan.levels:
+            return lead
+        lacks = self.plan.missing.get(name)
+        if lacks:
+            raise Problem("work.lacks", name=name, lacks=lacks)
+        known = ", ".join(n for n in self.plan.leads if n not in self.recipe.parameters)
+        raise Problem("work.no_column", name=name, recipe=self.recipe.name, known=known)
+
+    @property
+    def loss(self) -> float:
+        """The batch loss, to be lowered: ``-objective``."""
+        return float(self["loss"])
+
+    @cached_property
+    def notes(self) -> tuple[Note, ...]:
+        """What is worth knowing: of the table, of the recipe, and of the result."""
+        return (*self.table.notes, *self.recipe.notes, *_findings(self))
+
+
+def work(table: Table, recipe: Recipe | str = "grpo") -> Worked:
+    """Work a table by a recipe (or its name).
+
+    Errors: :class:`~grpo_calc.say.Problem` where the recipe needs an input that the table lacks.
+
+    >>> table = Table.from_arrays(group_id=["q", "q"], reward=[1, 0], logp_new=[-1.0, -2.0], logp_old=[-1.0, -2.0])
+    >>> work(table, named_recipe("grpo", beta=0)).loss
+    0.0
+    """
+    return Worked(table, named_recipe(recipe) if isinstance(recipe, str) else recipe)
+
+
+def _inputs(table: Table) -> dict[str, Floats]:
+    """The table's columns by the names formulas know them by: its advantage is a given one."""
+    columns = {**table.completions, **table.tokens}
+    return {("advantage_given" if name == "advantage" else name): value for name, value in columns.items()}
+
+
+def _level(name: str, value: Floats, table: Table) -> Level:
+    given = "advantage" if name == "advantage_given" else name
+    return Level.TOKEN if table.tokens.get(given) is value else Level.COMPLETION
+
+
+def _finished(value: Any, level: Level, rows: int) -> Any:
+    """A batch figure as a float, another column as a read-only array with a value a row."""
+    if level is Level.BATCH:
+        return float(np.asarray(value).reshape(-1)[0]) + 0.0  # a zero without a sign
+    array = np.broadcast_to(np.asarray(value, dtype=np.float64), (rows,)).view()
+    array.flags.writeable = False
+    return array
+
+
+def _findings(worked: Worked) -> Iterable[Note]:
+    table = worked.table
+    if worked.has("zero_spread"):
+        sizes = np.diff(table.group_offsets)
+        flat = worked["zero_spread"] > 0
+        if (sizes == 1).any():
+            yield note("note.one_member", count=int((sizes == 1).sum()))
+        if (flat & (sizes > 1)).any():
+            yield note("note.zero_spread", count=int((flat & (sizes > 1)).sum()))
+        yield from _disagreement(worked)
+    if worked.has("loss") and np.isnan(worked["loss"]) and worked.has("ratio"):
+        undefined = int(np.isnan(worked["ratio"]).sum())
+        if undefined:
+            yield note("note.undefined", count=undefined)
+
+
+def _disagreement(worked: Worked) -> Iterable[Note]:
+    """A given advantage beside a reward: the reward counts, and a difference is said."""
+    given = worked.table.completions.get("advantage")
+    if given is None:
+        spread = worked.table.tokens.get("advantage")
+        if spread is None:
+            return
+        ours, given = np.repeat(worked["advantage"], np.diff(worked.table.token_offsets)), spread
+    else:
+        ours = worked["advantage"]
+    differs = ~np.isclose(given, ours, rtol=1e-4, atol=1e-6)
+    if differs.any():
+        first = int(np.argmax(differs))
+        yield note("note.advantage_differs", count=int(differs.sum()), given=float(given[first]), ours=float(ours[first]))

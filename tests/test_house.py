@@ -24,11 +24,13 @@ LAW: dict[str, set[str]] = {
     "recipe": {"column", "columns", "say"},
     "recipes": {"recipe", "say"},
     "plan": {"recipe", "column", "say", "sym"},
-    "work": {"plan", "table", "recipe", "ops", "column", "say"},
+    "run": {"plan", "column", "ops"},
+    "work": {"run", "plan", "recipes", "recipe", "table", "column", "ops", "say"},
+    "plain": {"columns", "ops"},
     "read": {"table", "say"},
     "lessons": {"read", "table", "say"},
 }
-LAW["write"] = LAW["doctor"] = {"work", "lessons", "recipes"} | LAW["work"] | LAW["plan"]
+LAW["write"] = LAW["doctor"] = {"work", "lessons"} | LAW["work"] | LAW["plan"]
 LAW["cli"] = set(LAW)
 LAW["__init__"] = set(LAW) - {"cli"}
 LAW["__main__"] = {"cli"}
@@ -38,7 +40,7 @@ AGAINST_THE_STREAM = {("column", "columns")}
 
 # Which rooms may import a third-party package when they are themselves imported. Anything else waits inside a function.
 PACKAGES: dict[str, set[str]] = {
-    "numpy": {"table", "work", "read", "write", "doctor", "lessons"},
+    "numpy": {"table", "run", "work", "read", "lessons", "write", "doctor"},
     "openpyxl": {"read", "write"},
     "rich": {"write"},
     "typer": {"cli"},

@@ -1,10 +1,13 @@
 """Tokens in memory: loss, loss and gradient, nine columns stored, against exp() alone and torch eager; one thread.
 
-    python benchmarks/tokens.py [TOKENS ...]      (default 1e6 and 1e7)
+    python benchmarks/tokens.py [TOKENS ...] [--avx2]      (default 1e6 and 1e7)
 
 Time is over ``numpy.exp`` of one column into memory that is already there. Extra memory is beyond inputs and outputs.
+The goals were set on a machine without AVX-512, whose ``exp`` took 9 ns a value. Where NumPy has AVX-512, its ``exp``
+alone is five times as fast while everything else is not, so ``--avx2`` turns those loops off for every case.
 """
 
+import os
 import sys
 from collections.abc import Callable
 
@@ -110,4 +113,6 @@ if __name__ == "__main__":
     if "--case" in sys.argv:
         case(CASES)
     else:
-        main([int(float(size)) for size in sys.argv[1:]] or [10**6, 10**7])
+        if "--avx2" in sys.argv:
+            os.environ["NPY_DISABLE_CPU_FEATURES"] = "X86_V4 AVX512_ICL AVX512_SPR"
+        main([int(float(word)) for word in sys.argv[1:] if word[0].isdigit()] or [10**6, 10**7])

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from grpo_calc.column import Column, Label, Level, catalogue, label
-from grpo_calc.recipe import Absent, Recipe, Use
+from grpo_calc.recipe import Recipe
+from grpo_calc.roles import Absent, Use
 from grpo_calc.say import Problem
 from grpo_calc.sym import Sym
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from grpo_calc.recipe import PARAMETERS, Recipe
+from grpo_calc.recipe import Recipe
+from grpo_calc.roles import PARAMETERS
 from grpo_calc.say import Problem
 
 GRPO = Recipe(
@@ -17,6 +18,7 @@ GRPO = Recipe(
             "scale": "group_std",
             "std_eps": "add",
             "ratio": "token",
+            "objective": "ppo",
             "kl_base": "ref",
             "reduction": "completion_mean",
             "kl": "k3",

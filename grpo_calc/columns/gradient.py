@@ -9,6 +9,7 @@ from grpo_calc.column import Completion, Token, column, quantity
 CALCULUS = "calculus; proved against automatic differentiation"
 
 quantity("surrogate_gradient", "d(-min)", latex=r"\partial(-\min)", en="policy part of the token gradient", zh="token 梯度的策略部分")
+quantity("slope", "d(-min)", latex=r"\partial(-\min)", en="slope of the token loss, policy part", zh="token 损失策略部分的斜率")
 quantity("policy_gradient", "dS", latex=r"\partial S", en="policy part of the gradient", zh="梯度的策略部分")
 quantity("kl_share", "share", latex="w_t", en="share of a token's KL", zh="token KL 的份额")
 
@@ -36,9 +37,9 @@ def token_gradient(surrogate_gradient, kl_gradient) -> Token:
 
 
 @column("dS/dlogπ", latex=r"\frac{\partial S}{\partial\log\pi}", en="policy part of the gradient", zh="梯度的策略部分", source=CALCULUS)
-def shared_slope(share, surrogate_slope):
+def shared_slope(share, slope):
     """The slope in log r times the token's share in the batch loss: under a token ratio, the policy part of the gradient."""
-    return share * surrogate_slope
+    return share * slope
 
 
 @column("dL/dlogπ", latex=r"\frac{\partial L}{\partial\log\pi}", en="gradient", zh="梯度", source=CALCULUS)
@@ -76,6 +77,6 @@ def sequence_pull(completion_slope, length):
 
 
 @column("d(-min)", latex=r"\partial(-\min)", en="policy part of the token gradient", zh="token 梯度的策略部分", source="GSPO, arXiv:2507.18071, eq. 10")
-def sequence_slope(surrogate_slope, length):
+def sequence_slope(slope, length):
     """d (-token objective) / d logp_new of one token under a sequence ratio."""
-    return surrogate_slope / length
+    return slope / length

@@ -1,8 +1,10 @@
 """The surrogate objective of a token, its clipped twin, the smaller of the two, and the token's loss."""
 
-from grpo_calc.column import column
+from grpo_calc.column import column, quantity
 from grpo_calc.ops import minimum
 
+quantity("weighted_objective", "w min", latex=r"w \min", en="weighted token objective", zh="加权后的 token 目标")
+quantity("weight", "w", en="weight of a token (no gradient through it)", zh="token 的权重（不传梯度）")
 
 @column("rA", latex=r"r A", en="surrogate", zh="替代目标", source="PPO, arXiv:1707.06347, eq. 6; the article's piA")
 def surrogate(ratio, advantage):
@@ -41,7 +43,7 @@ def token_objective(surrogate, clipped_surrogate):
 
 
 @column("l", en="token loss", zh="单个 token 的损失", source="GRPO, arXiv:2402.03300, eq. 3, sign turned")
-def token_loss(token_objective, beta, token_kl):
+def token_loss(weighted_objective, beta, token_kl):
     """The token's loss, to be lowered: minus its objective, plus beta times its KL.
 
     One value a token. Source: GRPO, eq. 3 with the sign turned.
@@ -49,10 +51,20 @@ def token_loss(token_objective, beta, token_kl):
     >>> token_loss(0.5, 0.1, 0.2)
     -0.48
     """
-    return beta * token_kl - token_objective
+    return beta * token_kl - weighted_objective
 
 
 @column("l", en="token loss", zh="单个 token 的损失", source="PPO, arXiv:1707.06347, eq. 7, sign turned")
-def token_loss_without_kl(token_objective):
+def token_loss_without_kl(weighted_objective):
     """The token's loss where the recipe has no KL term: minus its objective. One value a token."""
-    return -token_objective
+    return -weighted_objective
+
+
+@column("w x", latex=r"w\,x", en="weighted", zh="加权", source="each recipe's correction or mask: a factor without gradient")
+def weighted(x, weight):
+    """A value times a weight that is a constant under the gradient: a sampler correction, or a 0/1 mask.
+
+    >>> weighted(0.5, 2.0)
+    1.0
+    """
+    return weight * x

@@ -19,9 +19,12 @@ GRPO = Recipe(
             "std_eps": "add",
             "ratio": "token",
             "objective": "ppo",
+            "sampler": "none",
             "kl_base": "ref",
             "reduction": "completion_mean",
             "kl": "k3",
+            "kl_clamp": "none",
+            "kl_weight": "none",
         }
     ),
     parameters=MappingProxyType({name: default for name, (default, _, _) in PARAMETERS.items() if default == default}),

@@ -70,6 +70,43 @@ def _across(column: str, slope: str) -> Bindings:
     }
 
 
+def _weight(role: str, weight: str) -> Bindings:
+    """A weight of each token's policy part: a constant under the gradient, so it multiplies the slope alike."""
+    return {f"wrap:{chain}:{role}": Use("weighted", x="@", weight=weight) for chain in ("weighted_objective", "slope")}
+
+
+def _sampler(log_weight: str, bound: str) -> Bindings:
+    """A correction for another sampling engine: which mismatch, and how it is bounded."""
+    return {
+        "mismatch": Use("mismatch", x=log_weight),
+        "sampler_weight": Use(bound, x="mismatch"),
+        **_weight("sampler", "sampler_weight"),
+    }
+
+
+# How the slope in log r comes back to log pi: each token's own, or a sequence's spread over its tokens.
+TOKEN_PULL: Bindings = {
+    "surrogate_gradient": "slope",
+    "policy_gradient": "shared_slope",
+    "kl_through_ratio": "token_kl",
+}
+SEQUENCE_PULL: Bindings = {
+    "surrogate_gradient": "slope",
+    "policy_gradient": Use("sequence_pull"),
+    "kl_through_ratio": Use("mean_within", x="token_kl"),
+}
+# An objective that moves log pi directly, not through the ratio: nothing is pulled back through a sequence ratio.
+DIRECT: Bindings = {"surrogate_gradient": "slope", "policy_gradient": "shared_slope"}
+# An objective without a clipped side has no clip figures.
+NO_CLIP: Bindings = {name: Absent() for name in ("clipped_ratio", "clipped_surrogate", "clipped")}
+CISPO: Bindings = {
+    "token_objective": Use("cispo_objective"),
+    "slope": "cispo_slope",
+    "clipped_ratio": "cispo_weight",
+    "clipped": "cispo_capped",
+    **DIRECT,
+}
+
 MEAN_WITHIN = _within("mean_within", "mean_within_slope")
 SUM_WITHIN = _within("sum_within", "sum_slope")
 MEAN_ACROSS = _across("mean_across", "mean_across_slope")
@@ -91,14 +128,44 @@ ROLES: Mapping[str, Mapping[str, Bindings]] = {
         "inside_root": {"scale": "root_of_variance_plus_eps"},
     },
     "ratio": {
-        "token": {"surrogate_gradient": "slope", "policy_gradient": "shared_slope"},
-        "sequence": {
-            "ratio": Use("sequence_ratio"),
-            "surrogate_gradient": Use("sequence_slope"),
-            "policy_gradient": Use("sequence_pull"),
+        "token": TOKEN_PULL,
+        "token_clamped": {
+            "ratio": Use("clamped_ratio"),
+            "wrap:slope:clamp": Use("inside_clamp", x="@"),
+            **TOKEN_PULL,
+        },
+        "sequence": {"ratio": Use("sequence_ratio"), **SEQUENCE_PULL, "surrogate_gradient": Use("sequence_slope")},
+        "sequence_token": {"ratio": Use("sequence_token_ratio"), **TOKEN_PULL},
+        "sequence_product": {
+            "ratio": Use("product_ratio"),
+            **SEQUENCE_PULL,
+            "policy_gradient": "completion_slope",
+            "kl_through_ratio": Use("sum_within", x="token_kl"),
         },
     },
-    "objective": {"ppo": {"slope": "surrogate_slope"}},
+    "objective": {
+        "ppo": {"slope": "surrogate_slope"},
+        "dual_clip": {"token_objective": Use("dual_clip_objective"), "slope": "dual_clip_slope"},
+        "delta": {"surrogate": Use("delta_surrogate"), "slope": "delta_slope"},
+        "sapo": {"token_objective": Use("sapo_objective"), "slope": "sapo_slope", **NO_CLIP},
+        "cispo": {**CISPO, "cispo_weight": "cispo_clip_weight"},
+        "cispo_cap": {**CISPO, "cispo_weight": "cispo_cap_weight"},
+        "policy_gradient": {
+            "token_objective": Use("policy_gradient_objective"),
+            "slope": "policy_gradient_slope",
+            **DIRECT,
+            **NO_CLIP,
+        },
+    },
+    "sampler": {
+        "none": {},
+        "token_truncate": _sampler("log_mismatch", "truncated_weight"),
+        "token_mask": _sampler("log_mismatch", "masked_weight"),
+        "sequence_truncate": _sampler("log_mismatch_sum", "truncated_weight"),
+        "sequence_mask": _sampler("log_mismatch_sum", "masked_weight"),
+        "mean_truncate": _sampler("log_mismatch_mean", "truncated_weight"),
+        "mean_mask": _sampler("log_mismatch_mean", "masked_weight"),
+    },
     "kl_base": {"ref": {"logp_base": "logp_ref"}, "old": {"logp_base": "logp_old"}},
     "reduction": {
         "completion_mean": {**MEAN_WITHIN, **MEAN_ACROSS},
@@ -112,8 +179,25 @@ ROLES: Mapping[str, Mapping[str, Bindings]] = {
         "k1": {"token_kl": "k1", "kl_slope": "k1_slope"},
         "k2": {"token_kl": "k2", "kl_slope": "k1"},
         "k3": {"token_kl": "k3", "kl_slope": "k3_slope"},
+        "abs": {"token_kl": "k1_absolute", "kl_slope": "k1_absolute_slope"},
         "proxy": {"token_kl": "kl_proxy", "kl_slope": "kl_proxy_slope"},
         "none": NO_KL,
+    },
+    "kl_clamp": {
+        "none": {},
+        "in_out": {
+            "k3": Use("k3", k1="k1_clamped"),
+            "base_ratio": Use("base_ratio", k1="k1_clamped"),
+            "wrap:token_kl:clamp": Use("kl_clamped", x="@"),
+            "wrap:kl_slope:clamp": Use("kl_clamped_slope", slope="@", x="token_kl_before_clamp"),
+        },
+    },
+    "kl_weight": {
+        "none": {},
+        "ratio": {
+            "wrap:token_kl:ratio": Use("ratio_weighted_kl", x="@"),
+            "wrap:kl_slope:ratio": Use("ratio_weighted_kl_slope", slope="@"),
+        },
     },
 }
 
@@ -127,6 +211,15 @@ PARAMETERS: Mapping[str, tuple[float, float, float]] = {
     "tie_tol": (1e-12, 0.0, 1.0),
     "max_length": (math.nan, 1e-300, math.inf),
     "divisor": (math.nan, 1e-300, math.inf),
+    "dual_clip": (3.0, 1.0, math.inf),
+    "delta": (math.nan, 0.0, math.inf),
+    "ratio_cap": (2.0, 0.0, math.inf),
+    "tau_pos": (1.0, 1e-300, math.inf),
+    "tau_neg": (1.05, 1e-300, math.inf),
+    "sampler_cap": (2.0, 0.0, math.inf),
+    "log_ratio_clamp": (20.0, 0.0, 700.0),
+    "kl_clamp_in": (20.0, 0.0, 700.0),
+    "kl_clamp_out": (10.0, 0.0, math.inf),
 }
 
 # Other words for a role or parameter and for its values, as trainers and reports spell them.
@@ -168,17 +261,18 @@ SPREAD_KEYS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
 
 
 def compose(bindings: Bindings) -> Bindings:
-    """The bindings with the active weights multiplied in, one after another.
+    """The bindings with every wrap put around its name, in the order of the roles.
 
-    A choice that weighs tokens binds ``weight:<role>`` to the name of its weight (a constant under the gradient). The
-    objective and its slope are then multiplied by every such weight, in the order of the roles.
+    A choice that changes a value other roles give binds ``wrap:<name>:<role>`` to a :class:`Use` that reads ``@``, the value
+    so far; that value keeps a name of its own, ``<name>_before_<role>``. A name that the recipe does not have stays absent.
     """
     merged: dict[str, Binding] = {"weighted_objective": "token_objective", **bindings}
-    for key in [key for key in merged if key.startswith("weight:")]:
-        weight, role = merged.pop(key), key.removeprefix("weight:")
-        assert isinstance(weight, str)
-        for chain in ("weighted_objective", "slope"):
-            unweighted = f"{chain}_before_{role}"
-            merged[unweighted] = merged[chain]
-            merged[chain] = Use("weighted", x=unweighted, weight=weight)
+    for key in [key for key in merged if key.startswith("wrap:")]:
+        _, name, role = key.split(":")
+        wrap = merged.pop(key)
+        if not isinstance(wrap, Use) or isinstance(merged.get(name), Absent):
+            continue
+        before = f"{name}_before_{role}"
+        merged[before] = merged[name]
+        merged[name] = Use(wrap.column, **{p: before if n == "@" else n for p, n in wrap.renamed.items()})
     return merged

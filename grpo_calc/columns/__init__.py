@@ -1,5 +1,29 @@
 """The columns, one idea a file. Importing this package declares them all."""
 
-from grpo_calc.columns import advantage, aggregate, clip, given, gradient, kl, ratio, surrogate
+from grpo_calc.columns import (
+    advantage,
+    aggregate,
+    clip,
+    dual_clip,
+    given,
+    gradient,
+    kl,
+    ratio,
+    sampler,
+    soft,
+    surrogate,
+)
 
-__all__ = ["advantage", "aggregate", "clip", "given", "gradient", "kl", "ratio", "surrogate"]
+__all__ = [
+    "advantage",
+    "aggregate",
+    "clip",
+    "dual_clip",
+    "given",
+    "gradient",
+    "kl",
+    "ratio",
+    "sampler",
+    "soft",
+    "surrogate",
+]

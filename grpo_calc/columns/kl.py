@@ -1,11 +1,12 @@
 """Estimators of the KL from a base policy (reference or old), a token at a time, and their slopes in log π."""
 
 from grpo_calc.column import column, quantity
-from grpo_calc.ops import exp, near_zero
+from grpo_calc.ops import absolute, clip, exp, near_zero, sign, where
 
 SCHULMAN = "J. Schulman, Approximating KL Divergence, 2020"
 
 quantity("token_kl", "KL", latex=r"\mathrm{KL}", en="token KL", zh="单个 token 的 KL")
+quantity("kl_through_ratio", "KL", latex=r"\mathrm{KL}", en="KL reached through the ratio", zh="经概率比到达的 KL")
 quantity("kl_slope", "dKL", latex=r"\partial\mathrm{KL}", en="KL slope", zh="KL 的斜率")
 
 
@@ -84,3 +85,69 @@ def kl_proxy_slope(ratio):
     0.0
     """
     return 2 * (ratio - 1) * ratio
+
+
+@column("|k1|", latex="|k_1|", en="absolute log-ratio to base", zh="|k1|", source="verl 0.9.1, kl_penalty abs")
+def k1_absolute(k1):
+    """The absolute log-ratio to the base policy. One value a token, in nats.
+
+    >>> k1_absolute(-0.5)
+    0.5
+    """
+    return absolute(k1)
+
+
+@column("sign k1", latex=r"\operatorname{sign} k_1", en="slope of |k1|", zh="|k1| 的斜率", source="calculus")
+def k1_absolute_slope(k1):
+    """d |k1| / d log π, one value a token."""
+    return sign(k1)
+
+
+@column("clamp(k1)", latex=r"\operatorname{clamp}(k_1)", en="k1, clamped", zh="k1（钳制）", source="verl 0.9.1, NeMo-RL: the log-ratio inside k3 held in +-20")
+def k1_clamped(k1, kl_clamp_in):
+    """k1 held in ``[-K_in, K_in]`` before it enters an estimator. One value a token.
+
+    >>> k1_clamped(30.0, 20.0)
+    20.0
+    """
+    return clip(k1, -kl_clamp_in, kl_clamp_in)
+
+
+@column("clamp(KL)", latex=r"\operatorname{clamp}(\mathrm{KL})", en="KL, clamped", zh="KL（钳制）", source="verl 0.9.1, slime, ROLL: the value held in +-10")
+def kl_clamped(x, kl_clamp_out):
+    """An estimate held in ``[-K_out, K_out]``. One value a token.
+
+    >>> kl_clamped(30.0, 10.0)
+    10.0
+    """
+    return clip(x, -kl_clamp_out, kl_clamp_out)
+
+
+@column("[in] dKL", latex=r"[\text{in}]\,\partial\mathrm{KL}", en="slope of the clamped KL", zh="钳制后 KL 的斜率", source="calculus")
+def kl_clamped_slope(slope, x, k1, kl_clamp_in, kl_clamp_out):
+    """A KL's slope where neither clamp holds, else 0. One value a token.
+
+    >>> kl_clamped_slope(1.0, 3.0, 0.5, 20.0, 10.0), kl_clamped_slope(1.0, 30.0, 0.5, 20.0, 10.0)
+    (1.0, 0.0)
+    """
+    return where((absolute(k1) <= kl_clamp_in) & (absolute(x) <= kl_clamp_out), slope, 0.0)
+
+
+@column("r KL", latex=r"r\,\mathrm{KL}", en="KL times ratio", zh="KL 乘概率比", source="DeepSeek-V3.2, arXiv:2512.02556; TRL 1.16, use_bias_correction_kl")
+def ratio_weighted_kl(ratio, x):
+    """A KL estimate times the ratio: unbiased when tokens come from the old policy. One value a token.
+
+    >>> ratio_weighted_kl(1.5, 0.2)
+    0.30000000000000004
+    """
+    return ratio * x
+
+
+@column("r dKL + KL", latex=r"r\,\partial\mathrm{KL} + \mathrm{KL}", en="slope of ratio times KL", zh="概率比乘 KL 的斜率", source="calculus")
+def ratio_weighted_kl_slope(ratio, slope, kl_through_ratio):
+    """d (r KL) / d log π: ``r dKL`` directly, and through the ratio the weighted KL itself (its mean over a sequence's tokens).
+
+    >>> ratio_weighted_kl_slope(1.0, 0.25, 0.5)
+    0.75
+    """
+    return ratio * slope + kl_through_ratio

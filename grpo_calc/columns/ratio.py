@@ -1,7 +1,7 @@
 """The probability ratio of new and old policy: of a token, or of a whole sequence."""
 
 from grpo_calc.column import Completion, Token, column
-from grpo_calc.ops import exp
+from grpo_calc.ops import absolute, clip, exp, stop_gradient, where
 
 
 @column("log r", latex=r"\log r", en="log-ratio", zh="对数比", source="PPO, arXiv:1707.06347, sec. 3")
@@ -56,3 +56,48 @@ def sequence_ratio(mean_log_ratio):
 def mean_ratio(ratio: Token, over) -> Completion:
     """The mean ratio of a completion's tokens, a diagnostic: one value a completion, no unit, ``(1/n) Σ_t r_t``."""
     return over.mean(ratio)
+
+
+@column("Σ log r", latex=r"\Sigma\log r", en="sum of log-ratios", zh="对数比之和", source="RLOO, arXiv:2402.14740, sec. 2: the sequence as one action")
+def sum_log_ratio(log_ratio: Token, over) -> Completion:
+    """The sum of a completion's log-ratios: the log of the product of its ratios. One value a completion, in nats."""
+    return over.sum(log_ratio)
+
+
+@column("Π r", latex=r"\Pi r", en="product ratio", zh="概率比之积", source="TRL 1.16, RLOOTrainer; RLOO, arXiv:2402.14740, sec. 2")
+def product_ratio(sum_log_ratio):
+    """The ratio of the whole sequence's probability, not length-normalised. One value a completion.
+
+    >>> product_ratio(0.0)
+    1.0
+    """
+    return exp(sum_log_ratio)
+
+
+@column("exp clamp(log r)", latex=r"e^{\operatorname{clamp}(\log r)}", en="ratio of the clamped log-ratio", zh="钳制对数比后的概率比", source="verl 0.9.1, OpenRLHF 0.11.2: log-ratio held in +-20")
+def clamped_ratio(log_ratio, log_ratio_clamp):
+    """The ratio with its log held in ``[-K, K]``. One value a token.
+
+    >>> round(clamped_ratio(30.0, 1.0), 4)
+    2.7183
+    """
+    return exp(clip(log_ratio, -log_ratio_clamp, log_ratio_clamp))
+
+
+@column("[|log r|≤K] x", latex=r"[|\log r|\le K]\,x", en="slope inside the clamp", zh="钳制范围内的斜率", source="calculus")
+def inside_clamp(x, log_ratio, log_ratio_clamp):
+    """A slope where the log-ratio is inside its clamp, 0 beyond: a clamped value does not move.
+
+    >>> inside_clamp(2.0, 30.0, 20.0), inside_clamp(2.0, 0.1, 20.0)
+    (0.0, 2.0)
+    """
+    return where(absolute(log_ratio) <= log_ratio_clamp, x, 0.0)
+
+
+@column("s π/sg[π]", latex=r"s\,\frac{\pi}{\operatorname{sg}[\pi]}", en="sequence ratio, token gradient", zh="序列概率比（token 梯度）", source="GSPO-token, arXiv:2507.18071, eq. 14")
+def sequence_token_ratio(sequence_ratio, log_ratio):
+    """The sequence ratio in value, with the gradient of each token's own log-prob: ``sg[s] exp(log r - sg[log r])``.
+
+    One value a token. Source: GSPO-token, eq. 14.
+    """
+    return stop_gradient(sequence_ratio) * exp(log_ratio - stop_gradient(log_ratio))

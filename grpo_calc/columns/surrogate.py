@@ -1,7 +1,7 @@
 """The surrogate objective of a token, its clipped twin, the smaller of the two, and the token's loss."""
 
 from grpo_calc.column import column, quantity
-from grpo_calc.ops import minimum
+from grpo_calc.ops import minimum, stop_gradient
 
 quantity("weighted_objective", "w min", latex=r"w \min", en="weighted token objective", zh="加权后的 token 目标")
 quantity("weight", "w", en="weight of a token (no gradient through it)", zh="token 的权重（不传梯度）")
@@ -67,4 +67,4 @@ def weighted(x, weight):
     >>> weighted(0.5, 2.0)
     1.0
     """
-    return weight * x
+    return stop_gradient(weight) * x

@@ -1,0 +1,26 @@
+"""Trainer presets: any trainer's own options become a recipe of the same roles as every published variant."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from grpo_calc.recipe import Recipe
+from grpo_calc.say import Problem
+from grpo_calc.trainers.trainer import Trainer
+
+NAMES = {"trl": "trl"}
+"""Each trainer's name and the file that describes it."""
+
+
+def trainer(name: str) -> Trainer:
+    """A trainer by name."""
+    if name not in NAMES:
+        raise Problem("trainer.unknown", name=name, known=", ".join(NAMES))
+    found: Trainer = import_module(f"grpo_calc.trainers.{NAMES[name]}").TRAINER
+    return found
+
+
+def recipe(name: str, version: str | None = None, **options: Any) -> Recipe:
+    """The recipe of a trainer's version with its own options: ``recipe("trl", "1.16.0", loss_type="dapo")``."""
+    return trainer(name).recipe(version, **options)

@@ -51,6 +51,20 @@ RECIPES: Mapping[str, Recipe] = {
              eps_low=0.2, eps_high=0.28, reduction="token_mean", kl="none", beta=0),
         _row("gspo", "GSPO, arXiv:2507.18071, eq. 5 and 7; eps 3e-4 / 4e-4 of sec. 5.1", "one ratio a sequence", "序列级概率比",
              ratio="sequence", eps_low=3e-4, eps_high=4e-4, kl="none", beta=0),
+        _row("gspo-token", "GSPO, arXiv:2507.18071, eq. 13 and 14", "a sequence's ratio, each token's gradient", "序列概率比，逐 token 梯度",
+             ratio="sequence_token", eps_low=3e-4, eps_high=4e-4, kl="none", beta=0),
+        _row("dr-grpo", "Dr. GRPO, arXiv:2503.20783, sec. 3.2: no std, a constant length (max_length must be given)", "no std, no length bias", "去掉标准差与长度偏差",
+             advantage="group_mean", reduction="constant_length", kl="none", beta=0),
+        _row("rloo", "RLOO, arXiv:2402.14740, sec. 2: leave-one-out baseline, the sequence as one action, no ratio", "leave-one-out baseline", "留一法基线",
+             advantage="leave_one_out", objective="policy_gradient", reduction="completion_sum", kl="none", beta=0),
+        _row("cispo", "CISPO, arXiv:2506.13585, eq. 4; lower bound off (eps_low 1), eps_high our choice", "clipped weights, every token's gradient", "裁剪权重，保留所有 token 的梯度",
+             objective="cispo", eps_low=1.0, eps_high=1.0, reduction="token_mean", kl="none", beta=0),
+        _row("sapo", "SAPO, arXiv:2511.20347; tau 1.0 / 1.05", "a soft gate instead of the clip", "以软门代替裁剪",
+             objective="sapo", kl="none", beta=0),
+        _row("luspo", "LUSPO as TRL 1.16 has it: sequence ratio, sum over tokens, mean over completions", "sequence ratio, length-unbiased", "序列概率比，长度无偏",
+             ratio="sequence", reduction="completion_sum", kl="none", beta=0),
+        _row("dual-clip", "dual-clip PPO, arXiv:1912.09729, eq. 5, c = 3", "a second bound for A < 0", "负优势的第二道裁剪",
+             objective="dual_clip", kl="none", beta=0),
     )
 }  # fmt: skip
 

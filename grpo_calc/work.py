@@ -13,6 +13,7 @@ from grpo_calc.column import Level
 from grpo_calc.plan import Plan, plan
 from grpo_calc.recipe import Recipe
 from grpo_calc.recipes import recipe as named_recipe
+from grpo_calc.roles import PARAMETERS
 from grpo_calc.run import BLOCK, Shape, run
 from grpo_calc.say import Note, Problem, note
 from grpo_calc.table import Floats, Table
@@ -53,6 +54,9 @@ class Worked:
         levels = {name: _level(name, value, table) for name, value in inputs.items()}
         targets = [name for names in NAMES.values() for name in names]
         self.plan: Plan = plan(self.recipe, levels, targets)
+        unset = next((lacks for lacks in self.plan.missing.values() if lacks in PARAMETERS), None)
+        if unset is not None:
+            raise Problem("work.no_parameter", recipe=self.recipe.name, parameter=unset)
         self._inputs = inputs
         self._shape = Shape(table.token_offsets, table.group_offsets)
         self._known: dict[str, Any] = {}

@@ -116,13 +116,15 @@ def column(
 
 
 def _levels(function: Callable[..., Any]) -> tuple[Mapping[str, Level], Level | None]:
-    """The annotated levels of a reduction; the law is that it consumes exactly one finer level."""
+    """The annotated levels of a reduction; the law is that it consumes exactly one finer level, tokens by completions."""
     annotated = {name: LEVELS[_spelled(level)] for name, level in function.__annotations__.items()}
     gives = annotated.pop("return", None)
     if "over" in inspect.signature(function).parameters:
         finer = set(annotated.values())
         if gives is None or len(finer) != 1 or min(finer) <= gives:
             raise ValueError(f"{function.__name__}: a reduction consumes one finer level and gives a coarser one")
+        if Level.TOKEN in finer and gives is not Level.COMPLETION:
+            raise ValueError(f"{function.__name__}: tokens are reduced to completions, and those further: blocks end there")
     elif annotated:
         raise ValueError(f"{function.__name__}: only a reduction consumes a level")
     return MappingProxyType(annotated), gives

@@ -67,14 +67,9 @@ def exp(xp: Any, x: Array) -> Array:
     >>> exp(0.0), exp(701.0)
     (1.0, nan)
     """
-    if xp.__name__ != "numpy":
-        return xp.exp(x)
-    if x.size == 0:
-        return x
-    lowest, highest = x.min(), x.max()
-    if -LARGEST_EXPONENT <= lowest and highest <= LARGEST_EXPONENT:
-        return xp.exp(x)
-    return xp.exp(xp.where(abs(x) <= LARGEST_EXPONENT, x, xp.nan))
+    if xp.__name__ == "numpy" and x.size and -LARGEST_EXPONENT <= x.min() and x.max() <= LARGEST_EXPONENT:
+        return xp.exp(x)  # the common case, without a mask
+    return xp.exp(where(abs(x) <= LARGEST_EXPONENT, x, float("nan")))
 
 
 @_verb(Verb("log", "LN({0})", r"\ln\left({0}\right)", "ln({0})"))
@@ -127,6 +122,8 @@ def clip(xp: Any, x: Array, low: Array, high: Array) -> Array:
     >>> clip(1.3, 0.8, 1.2)
     1.2
     """
+    if xp.__name__ == "numpy":
+        return xp.clip(x, low, high)  # one sweep
     x, low, high = _arrays(xp, x, low, high)
     return xp.minimum(xp.maximum(x, low), high)
 
@@ -158,22 +155,31 @@ def above(xp: Any, x: Array, limit: Array) -> Array:
     """
     if xp.__name__ == "numpy":
         flags = (x > limit).astype(xp.float64)
-        undefined = x != x
-        return xp.where(undefined, x, flags) if undefined.any() else flags
+        return xp.where(x == x, flags, x) if x.size and xp.isnan(x.min()) else flags
     zero, one = xp.zeros_like(x), xp.ones_like(x)
     return xp.where(x > limit, one, xp.where(x <= limit, zero, x))
 
 
-@_verb(Verb("near_zero", "IF(ABS({0})<0.01,{1},{2})", "{2}", "{2}", ADD))
-def near_zero(xp: Any, x: Array, series: Array, closed: Array) -> Array:
+@_verb(Verb("near_zero", "IF(ABS({0})<0.01,{1},{2})", "{2}", "{2}"))
+def _near_zero(xp: Any, x: Array, series: Array, closed: Array) -> Array:
+    return xp.where(abs(x) < 0.01, series, closed)
+
+
+def near_zero(x: Array, series: Callable[[Array], Array], closed: Array) -> Array:
     """One value two ways: from its series where ``|x| < 0.01``, since there the closed form cancels; else the closed form.
 
-    Texts print the closed form only: it is the same number.
+    ``series`` is a function of ``x``; on NumPy arrays it is worked only where it is needed. Texts print the closed form
+    only: it is the same number.
 
-    >>> near_zero(0.001, 5.0, 6.0), near_zero(-2.0, 5.0, 6.0)
-    (5.0, 6.0)
+    >>> near_zero(0.001, lambda x: 5.0 + x, 6.0), near_zero(-2.0, lambda x: 5.0 + x, 6.0)
+    (5.001, 6.0)
     """
-    return xp.where(abs(x) < 0.01, series, closed)
+    if getattr(namespace(x), "__name__", "") != "numpy" or not x.ndim:
+        return _near_zero(x, series(x), closed)
+    near = (abs(x) < 0.01).nonzero()[0]
+    result = closed.copy()
+    result[near] = series(x[near])
+    return result
 
 
 @_verb(Verb("stop_gradient", "{0}", r"\operatorname{{sg}}\left[{0}\right]", "sg[{0}]", ATOM, (COMPARE,)))
@@ -250,90 +256,91 @@ class Segments:
     [2.0, 0.0, 5.0]
     """
 
-    __slots__ = ("_every", "_starts", "counts", "offsets")
-
     def __init__(self, offsets: Any) -> None:
         self.offsets = offsets
         self.counts = offsets[1:] - offsets[:-1]
-        full = self.counts > 0
-        self._every = bool(full.all())
-        # reduceat reads a start at every segment; an empty one would repeat its neighbour's row, so it is left out.
-        self._starts = offsets[:-1] if self._every else (offsets[:-1][full], full)
+        self._full = self.counts > 0
+        # reduceat reads a row at every start; an empty segment would repeat its neighbour's, so it is left out.
+        self._starts = offsets[:-1][self._full]
 
     def _reduce(self, x: Array, ufunc: str) -> Array:
-        import numpy as np
-
-        kind = getattr(np, ufunc)
-        if self._every:
-            return kind.reduceat(x, self._starts) if len(self.counts) else np.zeros(0)
-        starts, full = self._starts
-        result = np.zeros(len(full))
-        if len(starts):
-            result[full] = kind.reduceat(x, starts)
+        result = self.counts * 0.0
+        if len(self._starts):
+            result[self._full] = getattr(namespace(x), ufunc).reduceat(x, self._starts)
         return result
-
-    def _is_numpy(self, x: Array) -> bool:
-        return bool(namespace(x).__name__ == "numpy")
-
-    def _membership(self, x: Array) -> Any:
-        """One row a segment, one column a finer row, 1 where it belongs: reductions as a product, for any namespace."""
-        import numpy as np
-
-        rows = np.arange(self.offsets[-1])[None, :]
-        inside = (rows >= self.offsets[:-1, None]) & (rows < self.offsets[1:, None])
-        return namespace(x).asarray(inside.astype(np.float64), dtype=x.dtype)
-
-    def _counts(self, x: Array) -> Array:
-        import numpy as np
-
-        counts = self.counts.astype(np.float64)
-        return counts if self._is_numpy(x) else namespace(x).asarray(counts, dtype=x.dtype)
-
-    def sum(self, x: Array) -> Array:
-        """The sum under each row."""
-        if self._is_numpy(x):
-            return self._reduce(x, "add")
-        return namespace(x).matmul(self._membership(x), x)
 
     def count(self) -> Array:
         """The number of finer rows under each row."""
-        import numpy as np
+        return self.counts * 1.0
 
-        return self.counts.astype(np.float64)
+    def sum(self, x: Array) -> Array:
+        """The sum under each row."""
+        return self._reduce(x, "add")
+
+    def max(self, x: Array) -> Array:
+        """The largest under each row; 0 where there is none."""
+        return self._reduce(x, "maximum")
+
+    def min(self, x: Array) -> Array:
+        """The smallest under each row; 0 where there is none."""
+        return self._reduce(x, "minimum")
+
+    def spread(self, x: Array) -> Array:
+        """A coarser column repeated for the finer rows under each row."""
+        return x.repeat(self.counts)
 
     def mean(self, x: Array) -> Array:
         """The mean under each row; 0 where there is none."""
-        return self.sum(x) / maximum(self._counts(x), 1.0)
+        return self.sum(x) / maximum(self.count(), 1.0)
 
     def std(self, x: Array, ddof: float) -> Array:
         """The standard deviation about the mean, divisor n - ddof; 0 where n <= ddof."""
         deviation = x - self.spread(self.mean(x))
-        freedom = self._counts(x) - ddof
+        freedom = self.count() - ddof
         variance = self.sum(deviation * deviation) / maximum(freedom, 1.0)
         return where(freedom > 0, sqrt(variance), 0.0)
 
+
+class Membership(Segments):
+    """:class:`Segments` for any array namespace ``xp``: a matrix, a row a segment, 1 where a finer row belongs to it.
+
+    Every reduction is a product with it, so automatic differentiation passes through. It is large (segments times rows)
+    and a NaN reaches every segment: for proofs on small, finite tables.
+    """
+
+    def __init__(self, offsets: Any, xp: Any) -> None:
+        super().__init__(offsets)
+        self._xp = xp
+        rows = xp.arange(int(offsets[-1]))[None, :]
+        starts, ends = (xp.asarray(side.tolist(), dtype=rows.dtype)[:, None] for side in (offsets[:-1], offsets[1:]))
+        self._inside = (rows >= starts) & (rows < ends)
+        self._matrix = xp.astype(self._inside, xp.float64)
+
+    def count(self) -> Array:
+        """The number of finer rows under each row."""
+        return self._xp.sum(self._matrix, axis=1)
+
+    def sum(self, x: Array) -> Array:
+        """The sum under each row."""
+        return self._xp.matmul(self._matrix, x)
+
     def max(self, x: Array) -> Array:
         """The largest under each row; 0 where there is none."""
-        return self._extreme(x, "maximum", "max")
+        return self._extreme(x, self._xp.max, "-inf")
 
     def min(self, x: Array) -> Array:
         """The smallest under each row; 0 where there is none."""
-        return self._extreme(x, "minimum", "min")
+        return self._extreme(x, self._xp.min, "inf")
 
-    def _extreme(self, x: Array, ufunc: str, name: str) -> Array:
-        if self._is_numpy(x):
-            return self._reduce(x, ufunc)
-        xp = namespace(x)
-        beyond = xp.asarray(float("-inf") if name == "max" else float("inf"), dtype=x.dtype)
-        inside = self._membership(x) > 0
-        rows = xp.broadcast_to(xp.reshape(x, (1, -1)), inside.shape)
-        return where(self._counts(x) > 0, getattr(xp, name)(xp.where(inside, rows, beyond), axis=1), 0.0)
+    def _extreme(self, x: Array, of: Callable[..., Array], beyond: str) -> Array:
+        rows = where(self._inside, self._xp.broadcast_to(x[None, :], self._inside.shape), float(beyond))
+        return where(self.count() > 0, of(rows, axis=1), 0.0)
 
     def spread(self, x: Array) -> Array:
         """A coarser column repeated for the finer rows under each row."""
-        if self._is_numpy(x):
-            import numpy as np
+        return self._xp.matmul(self._xp.permute_dims(self._matrix, (1, 0)), x)
 
-            return np.repeat(x, self.counts)
-        xp = namespace(x)
-        return xp.matmul(xp.permute_dims(self._membership(x), (1, 0)), x)
+
+def segments(offsets: Any, xp: Any) -> Segments:
+    """The segments of NumPy ``offsets``, for columns that are arrays of ``xp``."""
+    return Segments(offsets) if xp.__name__ == "numpy" else Membership(offsets, xp)

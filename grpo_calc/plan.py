@@ -42,6 +42,10 @@ class Step:
         """The formula over the names it reads."""
         return self.column.expression({p: name for p, name in self.arguments.items() if p != "over"})
 
+    def row(self, parameter: str) -> Level:
+        """The level whose rows a parameter's value is laid out for: what a reduction consumes, else the step's own."""
+        return self.column.consumes.get(parameter, self.level)
+
     @property
     def reads(self) -> tuple[str, ...]:
         """The names it reads, ``over`` apart."""
@@ -147,6 +151,9 @@ class _Build:
         reads = [read for parameter, read in arguments.items() if parameter != "over"]
         level = column.gives if column.gives is not None else max((self.levels[r] for r in reads), default=Level.BATCH)
         step = Step(name, column, level, MappingProxyType(arguments), consumes, self._time(level, consumes, reads))
+        for parameter, read in arguments.items():
+            if parameter != "over" and self.levels[read] > step.row(parameter):
+                raise Problem("recipe.too_fine", name=name, read=read, level=self.levels[read].name.lower(), wants=step.row(parameter).name.lower())
         self.steps[name] = step
         self.levels[name], self.times[name] = level, step.time
         return name

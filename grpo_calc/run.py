@@ -1,6 +1,6 @@
 """Working a plan: blocks of tokens cut at completions, one pass or more, each column dropped at its last use.
 
-The same code runs on NumPy, and on any array namespace when the whole table is one block (as the tests do).
+The same code runs on NumPy in blocks, and on any other array namespace (in tests) with the whole table as one block.
 """
 
 from __future__ import annotations
@@ -12,14 +12,20 @@ from typing import Any
 import numpy as np
 
 from grpo_calc.column import Level
-from grpo_calc.ops import Array, Segments
+from grpo_calc.ops import Array, Segments, namespace, segments
 from grpo_calc.plan import BEFORE, Plan, Step
 
-BLOCK = 10_000
-"""Tokens a block: about a dozen float64 columns of it stay in a 512 KiB cache."""
+BLOCK = 20_000
+"""Tokens a block: large enough that calls cost little, small enough that a block's few live columns stay in cache."""
 
 Form = tuple[str, Level]
 """A name's value laid out for the rows of a level: ``("advantage", Level.TOKEN)`` is the advantage spread to tokens."""
+
+Spans = Mapping[tuple[Level, Level], Segments]
+"""For a finer and a coarser level, the finer rows under each coarser row."""
+
+OVER: Form = ("over", Level.TOKEN)
+"""Where a block holds its segments: the tokens under each of its completions."""
 
 
 @dataclass(frozen=True)
@@ -27,9 +33,9 @@ class Operation:
     """One thing to do: call ``function`` on values held under ``reads``, keep it under ``gives``, forget ``drops``."""
 
     function: Callable[..., Any]
-    reads: tuple[Any, ...]
-    gives: Any
-    drops: tuple[Any, ...] = ()
+    reads: tuple[Form, ...]
+    gives: Form
+    drops: tuple[Form, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -39,124 +45,127 @@ class Shape:
     token_offsets: Any
     group_offsets: Any
 
-    def over(self, finer: Level, coarser: Level) -> Segments:
-        """The finer rows under each coarser row, tokens apart."""
-        if coarser is Level.BATCH:
-            rows = len(self.group_offsets) - 1 if finer is Level.GROUP else len(self.token_offsets) - 1
-            return Segments(np.array([0, rows]))
-        assert (finer, coarser) == (Level.COMPLETION, Level.GROUP)
-        return Segments(self.group_offsets)
+    @property
+    def tokens(self) -> int:
+        """How many tokens there are."""
+        return int(self.token_offsets[-1])
+
+    @property
+    def completions(self) -> int:
+        """How many completions there are."""
+        return len(self.token_offsets) - 1
+
+    def spans(self, xp: Any) -> Spans:
+        """The segments of every pair of levels that a reduction joins, for arrays of ``xp``."""
+        groups = len(self.group_offsets) - 1
+        return {
+            (Level.TOKEN, Level.COMPLETION): segments(self.token_offsets, xp),
+            (Level.COMPLETION, Level.GROUP): segments(self.group_offsets, xp),
+            (Level.COMPLETION, Level.BATCH): segments(np.array([0, self.completions]), xp),
+            (Level.GROUP, Level.BATCH): segments(np.array([0, groups]), xp),
+        }
 
     def blocks(self, size: int) -> Iterator[tuple[int, int]]:
-        """Runs of completions of about ``size`` tokens each."""
-        offsets, last, first = self.token_offsets, len(self.token_offsets) - 1, 0
-        while first < last:
-            end = int(np.searchsorted(offsets, offsets[first] + size, side="right")) - 1
-            end = min(max(end, first + 1), last)
+        """Runs of completions of about ``size`` tokens each: the first, and the one after the last."""
+        first = 0
+        while first < self.completions:
+            fitting = int(np.searchsorted(self.token_offsets, self.token_offsets[first] + size, side="right")) - 1
+            end = max(fitting, first + 1)
             yield first, end
             first = end
 
 
-def run(plan: Plan, inputs: Mapping[str, Array], shape: Shape, wanted: Sequence[str], block: int = BLOCK) -> dict[str, Array]:
+def run(
+    plan: Plan, inputs: Mapping[str, Array], shape: Shape, wanted: Sequence[str], block: int = BLOCK
+) -> dict[str, Array]:
     """The values of the wanted names (where the plan leads them), one entry a row of the name's level.
 
     ``inputs`` are flat arrays by name. Every batch, group and completion value worked on the way is given too.
     """
-    whole: dict[str, Array] = {**plan.recipe.parameters, **inputs}
-    spreads = {(a, b): shape.over(a, b) for a, b in ((Level.COMPLETION, Level.GROUP), (Level.COMPLETION, Level.BATCH), (Level.GROUP, Level.BATCH))}
+    xp = namespace(*inputs.values())
+    whole: dict[str, Array] = {**inputs, **plan.recipe.parameters}
+    spans = shape.spans(xp)
+    blocks = list(shape.blocks(block if xp is np else max(shape.tokens, 1)))
     last = max((step.time for step in plan.steps), default=BEFORE)
     for time in range(BEFORE, last + 1):
+        due = [step for step in plan.steps if step.time == time]
         if time >= 0 and time % 2 == 0:
-            _pass(plan, time, whole, shape, wanted, block)
+            kept = [step for step in due if step.level is Level.COMPLETION or step.name in wanted]
+            _pass(plan, time, kept, whole, spans, blocks)
         else:
-            for step in plan.steps:
-                if step.time == time:
-                    whole[step.name] = _work_whole(step, plan, whole, spreads)
+            for step in due:
+                whole[step.name] = _work_whole(step, plan, whole, spans)
     return whole
 
 
-def _work_whole(step: Step, plan: Plan, whole: Mapping[str, Array], spreads: Mapping[tuple[Level, Level], Segments]) -> Array:
+def _work_whole(step: Step, plan: Plan, whole: Mapping[str, Array], spans: Spans) -> Array:
+    """A step without tokens, worked on all its rows at once."""
     arguments = []
     for parameter, name in step.arguments.items():
         if parameter == "over":
-            arguments.append(_counter(step, plan, whole, spreads))
-            continue
-        to = step.consumes if parameter in step.column.consumes and step.consumes is not None else step.level
-        arguments.append(_spread_whole(whole[name], plan.levels[name], to, spreads))
+            assert step.consumes is not None
+            arguments.append(spans[step.consumes, step.level])
+        else:
+            at, to = plan.levels[name], step.row(parameter)
+            arguments.append(whole[name] if at in (Level.BATCH, to) else spans[to, at].spread(whole[name]))
     return step.column.function(*arguments)
-
-
-def _counter(step: Step, plan: Plan, whole: Mapping[str, Array], spreads: Mapping[tuple[Level, Level], Segments]) -> Segments:
-    if step.consumes is Level.TOKEN:
-        return Segments(whole["token_offsets"])
-    assert step.consumes is not None
-    return spreads[step.consumes, step.level]
-
-
-def _spread_whole(value: Array, at: Level, to: Level, spreads: Mapping[tuple[Level, Level], Segments]) -> Array:
-    if at == Level.BATCH or at >= to:
-        return value
-    assert (at, to) == (Level.GROUP, Level.COMPLETION)
-    return spreads[to, at].spread(value)
 
 
 # -- a pass over the tokens ------------------------------------------------------------------------------------------
 
 
-def _pass(plan: Plan, time: int, whole: dict[str, Array], shape: Shape, wanted: Sequence[str], block: int) -> None:
-    """One pass: every token step and completion step of this time, block by block."""
-    due = [step for step in plan.steps if step.time == time]
-    kept = {step.name for step in due if step.level is Level.COMPLETION}
-    kept |= {step.name for step in due if step.name in wanted}
+def _pass(
+    plan: Plan,
+    time: int,
+    kept: Sequence[Step],
+    whole: dict[str, Array],
+    spans: Spans,
+    blocks: Sequence[tuple[int, int]],
+) -> None:
+    """One pass: the kept steps of this time and all that they need, block by block."""
     if not kept:
         return
-    program = _compile(plan, time, kept)
-    blocks = list(shape.blocks(block))
-    groups = Segments(shape.group_offsets)
-    group_of = None if len(blocks) == 1 else np.repeat(np.arange(len(groups.counts)), groups.counts)
+    loads, operations = _compile(plan, time, kept)
+    by_group = spans[Level.COMPLETION, Level.GROUP]
+    loaded = {
+        (name, level): by_group.spread(whole[name]) if plan.levels[name] is Level.GROUP else whole[name]
+        for name, level in loads
+    }
+    offsets = spans[Level.TOKEN, Level.COMPLETION].offsets
+    if len(blocks) > 1:
+        for step in kept:
+            rows = int(offsets[-1]) if step.level is Level.TOKEN else len(offsets) - 1
+            whole[step.name] = np.empty(rows)
     for first, end in blocks:
-        a, b = int(shape.token_offsets[first]), int(shape.token_offsets[end])
-        segments = Segments(shape.token_offsets[first : end + 1] - a)
         single = len(blocks) == 1
-        held: dict[Any, Any] = {"over": segments}
-        loaders = {
-            Level.TOKEN: (lambda x: x) if single else (lambda x, a=a, b=b: x[a:b]),
-            Level.COMPLETION: (lambda x: x) if single else (lambda x, f=first, e=end: x[f:e]),
-            Level.GROUP: groups.spread if group_of is None else (lambda x, f=first, e=end: x[group_of[f:e]]),
+        a, b = int(offsets[first]), int(offsets[end])
+        rows_of = {Level.TOKEN: slice(a, b), Level.COMPLETION: slice(first, end)}
+        held: dict[Form, Any] = {
+            (name, level): value if plan.levels[name] is Level.BATCH else value[rows_of[level]]
+            for (name, level), value in loaded.items()
         }
-        for operation in program:
-            if operation.function is _LOAD:
-                name, level = operation.reads
-                held[operation.gives] = whole[name] if level is Level.BATCH else loaders[level](whole[name])
-            elif operation.function is _SPREAD:
-                held[operation.gives] = segments.spread(held[operation.reads[0]])
-            else:
-                held[operation.gives] = operation.function(*[held[key] for key in operation.reads])
-            for key in operation.drops:
-                del held[key]
-        for name in kept:
-            level = plan.levels[name]
-            value = held[name, level]
+        held[OVER] = spans[Level.TOKEN, Level.COMPLETION] if single else Segments(offsets[first : end + 1] - a)
+        for operation in operations:
+            held[operation.gives] = operation.function(*[held[form] for form in operation.reads])
+            for form in operation.drops:
+                del held[form]
+        for step in kept:
+            value = held[step.name, step.level]
             if single:
-                whole[name] = value
-                continue
-            if name not in whole:
-                whole[name] = np.empty(int(shape.token_offsets[-1]) if level is Level.TOKEN else len(shape.token_offsets) - 1)
-            start, stop = (a, b) if level is Level.TOKEN else (first, end)
-            whole[name][start:stop] = value
+                whole[step.name] = value
+            else:
+                whole[step.name][rows_of[step.level]] = value
 
 
-def _LOAD() -> None:  # noqa: N802  (a marker, never called)
-    """Take a block's rows of a whole column."""
+def _spread(over: Segments, x: Array) -> Array:
+    """A completion's value for each of its tokens."""
+    return over.spread(x)
 
 
-def _SPREAD() -> None:  # noqa: N802
-    """Repeat a completion's value for its tokens."""
-
-
-def _compile(plan: Plan, time: int, kept: set[str]) -> list[Operation]:
-    """The operations of one pass in order, each value dropped right after its last use."""
+def _compile(plan: Plan, time: int, kept: Sequence[Step]) -> tuple[list[Form], list[Operation]]:
+    """What one pass takes from whole columns, and its operations in order, each value dropped after its last use."""
     steps = {step.name: step for step in plan.steps}
+    loads: list[Form] = []
     operations: list[Operation] = []
     done: set[Form] = set()
 
@@ -165,38 +174,26 @@ def _compile(plan: Plan, time: int, kept: set[str]) -> list[Operation]:
         form = (name, level)
         if form in done:
             return form
-        at = plan.levels[name]
-        step = steps.get(name)
+        at, step = plan.levels[name], steps.get(name)
         if at == level and step is not None and (step.time == time or (at is Level.TOKEN and step.time >= 0)):
-            work(step)
-        elif at is Level.BATCH or at == level or (at, level) == (Level.GROUP, Level.COMPLETION):
-            operations.append(Operation(_LOAD, (name, at), form))
+            reads = [OVER if p == "over" else need(read, step.row(p)) for p, read in step.arguments.items()]
+            operations.append(Operation(step.column.function, tuple(reads), form))
+        elif at in (Level.BATCH, level) or (at, level) == (Level.GROUP, Level.COMPLETION):
+            loads.append(form)
         else:
-            operations.append(Operation(_SPREAD, (need(name, Level.COMPLETION),), form))
+            operations.append(Operation(_spread, (OVER, need(name, Level.COMPLETION)), form))
         done.add(form)
         return form
 
-    def work(step: Step) -> None:
-        reads: list[Any] = []
-        for parameter, name in step.arguments.items():
-            if parameter == "over":
-                reads.append("over")
-            elif parameter in step.column.consumes and step.consumes is not None:
-                reads.append(need(name, step.consumes))
-            else:
-                reads.append(need(name, step.level))
-        operations.append(Operation(step.column.function, tuple(reads), (step.name, step.level)))
-
-    for name in sorted(kept):
-        need(name, plan.levels[name])
-    return _drop_at_last_use(operations, {(name, plan.levels[name]) for name in kept})
+    results = {need(step.name, step.level) for step in kept}
+    return loads, _drop_at_last_use(operations, results | {OVER})
 
 
-def _drop_at_last_use(operations: list[Operation], kept: set[Form]) -> list[Operation]:
-    seen: set[Any] = {"over", *kept}
+def _drop_at_last_use(operations: Sequence[Operation], keep: set[Form]) -> list[Operation]:
+    seen = set(keep)
     result = []
     for operation in reversed(operations):
-        drops = tuple(dict.fromkeys(key for key in operation.reads if isinstance(key, tuple) and key not in seen))
+        drops = tuple(dict.fromkeys(form for form in operation.reads if form not in seen))
         seen.update(drops)
         result.append(Operation(operation.function, operation.reads, operation.gives, drops))
     return result[::-1]

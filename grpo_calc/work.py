@@ -85,9 +85,8 @@ class Worked:
         small = self.table.token_count <= BLOCK
         part = self.plan if small else self.plan.upstream(leads)
         wanted = list(part.levels) if small else leads
-        inputs = {**self._inputs, "token_offsets": self.table.token_offsets}
         with np.errstate(all="ignore"):
-            values = run(part, inputs, self._shape, wanted)
+            values = run(part, self._inputs, self._shape, wanted)
         fresh = {}
         for name in (*(step.name for step in part.steps), *leads):
             if name not in values:

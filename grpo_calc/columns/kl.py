@@ -38,6 +38,11 @@ def base_ratio(k1):
     return exp(-k1)
 
 
+def k3_series(k1):
+    """``k1^2/2 - k1^3/6 + ... + k1^6/720``: k3 near 0, where its closed form cancels."""
+    return k1 * k1 * (1 / 2 - k1 * (1 / 6 - k1 * (1 / 24 - k1 * (1 / 120 - k1 / 720))))
+
+
 @column("k3", latex="k_3", en="k3", zh="k3", source=f"{SCHULMAN}; GRPO, arXiv:2402.03300, eq. 4")
 def k3(k1, base_ratio):
     """The unbiased, never negative estimate of GRPO.
@@ -49,8 +54,7 @@ def k3(k1, base_ratio):
     >>> round(k3(0.1, exp(-0.1)), 12), k3(1e-9, exp(-1e-9))
     (0.004837418036, 4.999999998333334e-19)
     """
-    series = k1 * k1 * (1 / 2 - k1 * (1 / 6 - k1 * (1 / 24 - k1 * (1 / 120 - k1 / 720))))
-    return near_zero(k1, series, base_ratio + k1 - 1)
+    return near_zero(k1, k3_series, base_ratio + k1 - 1)
 
 
 @column("(r-1)^2", latex="(r-1)^2", en="KL proxy", zh="KL 代理", source="the article: (pi/pi_old - 1)^2")

@@ -29,7 +29,7 @@ def sentences(room: str, lang: str) -> Mapping[str, str]:
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
-def say(key: str, lang: str = "en", **values: Any) -> str:
+def say(key: str, lang: str = "en", /, **values: Any) -> str:
     """The sentence of ``key`` with its values put in.
 
     >>> say("note.masked", "en", count=3)
@@ -69,7 +69,7 @@ class Note:
         return self.text()
 
 
-def note(key: str, **values: Any) -> Note:
+def note(key: str, /, **values: Any) -> Note:
     """A note by its key.
 
     >>> str(note("note.masked", count=3))
@@ -84,7 +84,7 @@ class Problem(Exception):
     The command line prints ``text(lang)`` and exits with 2; a library user sees the English line.
     """
 
-    def __init__(self, key: str, **values: Any) -> None:
+    def __init__(self, key: str, /, **values: Any) -> None:
         super().__init__(key, values)
         self.key = key
         self.values: Mapping[str, Any] = values

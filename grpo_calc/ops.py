@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from grpo_calc.sym import ADD, ATOM, COMPARE, Apply, Name, Reduce, Sym, Verb, sym
+from grpo_calc.sym import ADD, ATOM, Apply, Name, Reduce, Sym, Verb, sym
 
 Array = Any
 
@@ -134,7 +134,6 @@ def clip(xp: Any, x: Array, low: Array, high: Array) -> Array:
         "IF({0},{1},{2})",
         r"\begin{{cases}} {1} & {0} \\ {2} & \text{{otherwise}} \end{{cases}}",
         "({1} if {0} else {2})",
-        ATOM,
     )
 )
 def where(xp: Any, condition: Array, a: Array, b: Array) -> Array:
@@ -182,7 +181,7 @@ def near_zero(x: Array, series: Callable[[Array], Array], closed: Array) -> Arra
     return result
 
 
-@_verb(Verb("stop_gradient", "{0}", r"\operatorname{{sg}}\left[{0}\right]", "sg[{0}]", ATOM, (COMPARE,)))
+@_verb(Verb("stop_gradient", "{0}", r"\operatorname{{sg}}\left[{0}\right]", "sg[{0}]"))
 def stop_gradient(xp: Any, x: Array) -> Array:
     """The value of ``x``, with no gradient through it."""
     if hasattr(x, "detach"):
@@ -202,8 +201,6 @@ STD = Verb(
     "IF({1}=0,STDEVP({0}),STDEV({0}))",
     r"\operatorname{{std}}_{{\text{{ddof}}={1}}}\left({0}\right)",
     "std({0}, ddof {1})",
-    ATOM,
-    (COMPARE, COMPARE),
 )
 COUNT = Verb("count", "COUNT({0})", r"\#{0}", "count({0})")
 LARGEST = Verb("max", "MAX({0})", r"\max {0}", "max({0})")

@@ -13,6 +13,9 @@ from typing import Any
 # How tightly a printed form binds; a weaker form inside a stronger one is put in parentheses.
 COMPARE, ADD, MULTIPLY, NEGATE, POWER, ATOM = range(6)
 
+# Forms that print one argument as it is, as tightly bound as that argument: the verb says nothing in that style.
+HANDED_ON = ("{0}", "{1}", "{2}")
+
 
 @dataclass(frozen=True)
 class Verb:
@@ -142,6 +145,8 @@ def sym(value: Any) -> Sym:
     >>> sym(2).value
     2.0
     """
+    if isinstance(value, bool):
+        raise TypeError("== on symbols is not a formula: compare with <= and >=")
     return value if isinstance(value, Sym) else Number(float(value))
 
 
@@ -170,7 +175,6 @@ class Style:
     name: Callable[[str], str]
     number: Callable[[float], str]
     reduced: Callable[[str | None], str]
-    negative_needs_parentheses: bool = True
 
 
 def render(expression: Sym, style: Style) -> str:
@@ -197,6 +201,9 @@ def _signed(text: str) -> tuple[str, int]:
 
 def _form(verb: Verb, style: Style, first: list[tuple[str, int]], rest: Sequence[Sym]) -> tuple[str, int]:
     parts = first + [_render(argument, style) for argument in rest]
+    form = getattr(verb, style.form)
+    if form in HANDED_ON:
+        return parts[HANDED_ON.index(form)]
     wants = verb.latex_wants if style.form == "latex" and verb.latex_wants is not None else verb.wants
     texts = []
     for place, (text, binds) in enumerate(parts):
@@ -205,7 +212,7 @@ def _form(verb: Verb, style: Style, first: list[tuple[str, int]], rest: Sequence
         signed = text.startswith("-") and place > 0 and bool(wants) and verb.binds < ATOM and want > COMPARE
         texts.append(_parenthesised(text, style) if binds < want or signed else text)
     fraction = style.form == "latex" and verb is DIVIDE
-    return getattr(verb, style.form).format(*texts), ATOM if fraction else verb.binds
+    return form.format(*texts), ATOM if fraction else verb.binds
 
 
 def _parenthesised(text: str, style: Style) -> str:

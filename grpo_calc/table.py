@@ -112,10 +112,12 @@ class Table:
         (3, 2, 1)
         """
         columns = {name: _rows(value) for name, value in columns.items() if value is not None}
-        if not columns:
+        if not columns or not next(iter(columns.values())):
             raise Problem("table.empty", source=source or "table")
         count = len(next(iter(columns.values())))
-        for name, value in columns.items():
+        masks = None if mask is None else _rows(mask)
+        ids = {"group_id": group_id, "completion_id": completion_id, "mask": masks}
+        for name, value in {**columns, **{n: v for n, v in ids.items() if v is not None}}.items():
             if len(value) != count:
                 raise Problem("table.count", column=name, seen=len(value), expected=count)
         tokens: dict[str, list[Any]] = {}
@@ -123,13 +125,11 @@ class Table:
         for name, value in columns.items():
             per_token = any(_is_rows(entry) for entry in value)
             (tokens if per_token or name in LOGPS else completions)[name] = value
-        masks = None if mask is None else _rows(mask)
-        if masks is not None and len(masks) != count:
-            raise Problem("table.count", column="mask", seen=len(masks), expected=count)
+        if "reward" in tokens:
+            raise Problem("table.reward_per_token")
         lengths = _lengths(tokens, masks, texts, count)
         flat = {name: _flat(name, value, lengths) for name, value in tokens.items()}
         keep = None if masks is None else _flat("mask", masks, lengths)
-        ids = [str(i) for i in completion_id] if completion_id is not None else [str(i + 1) for i in range(count)]
         notes: list[Note] = []
         if group_id is None:
             group_id = ["1"] * count
@@ -139,7 +139,7 @@ class Table:
             completions={name: np.array(_numbers(name, value), dtype=np.float64) for name, value in completions.items()},
             lengths=np.array(lengths, dtype=np.int64),
             group_id=[str(i) for i in group_id],
-            completion_id=ids,
+            completion_id=[str(i) for i in (range(1, count + 1) if completion_id is None else completion_id)],
             mask=keep,
             texts={name: [text for entry in value for text in _rows(entry)] for name, value in texts.items()},
             source=source,
@@ -289,6 +289,7 @@ def _flat(name: str, values: list[Any], lengths: list[int]) -> Floats:
 
 
 def _same_length(tokens: Mapping[str, Floats], texts: Mapping[str, Sequence[str]], count: int) -> None:
-    for name, value in (*tokens.items(), *texts.items()):
+    columns: dict[str, Sequence[str] | Floats] = {**tokens, **texts}
+    for name, value in columns.items():
         if len(value) != count:
             raise Problem("table.count", column=name, seen=len(value), expected=count)

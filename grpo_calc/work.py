@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from grpo_calc.column import Level
+from grpo_calc.column import Level, catalogue
 from grpo_calc.plan import Plan, plan
 from grpo_calc.recipe import Recipe
 from grpo_calc.recipes import recipe as named_recipe
@@ -140,9 +140,10 @@ def work(table: Table, recipe: Recipe | str = "grpo") -> Worked:
 
 
 def _inputs(table: Table) -> dict[str, Floats]:
-    """The table's columns by the names formulas know them by: its advantage is a given one."""
+    """The table's columns by the names formulas know them by: its advantage is a given one, and what we compute is ours."""
     columns = {**table.completions, **table.tokens}
-    return {("advantage_given" if name == "advantage" else name): value for name, value in columns.items()}
+    given = {("advantage_given" if name == "advantage" else name): value for name, value in columns.items()}
+    return {name: value for name, value in given.items() if name not in catalogue() and name not in PARAMETERS}
 
 
 def _level(name: str, value: Floats, table: Table) -> Level:
@@ -161,7 +162,7 @@ def _finished(value: Any, level: Level, rows: int) -> Any:
 
 def _findings(worked: Worked) -> Iterable[Note]:
     table = worked.table
-    if worked.has("zero_spread"):
+    if worked.has("zero_spread") and worked.recipe.roles["baseline"] != "given":
         sizes = np.diff(table.group_offsets)
         flat = worked["zero_spread"] > 0
         if (sizes == 1).any():
@@ -169,10 +170,12 @@ def _findings(worked: Worked) -> Iterable[Note]:
         if (flat & (sizes > 1)).any():
             yield note("note.zero_spread", count=int((flat & (sizes > 1)).sum()))
         yield from _disagreement(worked)
-    if worked.has("loss") and np.isnan(worked["loss"]) and worked.has("ratio"):
-        undefined = int(np.isnan(worked["ratio"]).sum())
-        if undefined:
-            yield note("note.undefined", count=undefined)
+    if worked.has("loss") and np.isnan(worked["loss"]):
+        undefined = np.isnan(worked["token_loss"])
+        if worked.level("token_loss") is Level.COMPLETION:
+            undefined = np.repeat(undefined, np.diff(table.token_offsets))
+        if undefined.any():
+            yield note("note.undefined", count=int(undefined.sum()))
 
 
 def _disagreement(worked: Worked) -> Iterable[Note]:

@@ -52,7 +52,7 @@ def k3(k1, base_ratio):
 
     >>> from math import exp
     >>> round(k3(0.1, exp(-0.1)), 12), k3(1e-9, exp(-1e-9))
-    (0.004837418036, 4.999999998333334e-19)
+    (0.004837418036, 4.999999998333333e-19)
     """
     return near_zero(k1, k3_series, base_ratio + k1 - 1)
 

@@ -1,0 +1,71 @@
+"""The lessons: built-in inputs that a learner works without a file of their own."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from types import MappingProxyType
+
+import numpy as np
+
+from grpo_calc.lessons.figure import Figure, Lesson
+from grpo_calc.say import Problem
+from grpo_calc.table import Floats, Table
+
+__all__ = ["LESSONS", "Figure", "Lesson", "lesson"]
+
+# Each lesson: the file of its inputs, and the module of its recipe, figures and audit.
+LESSONS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "six-tokens": ("six_tokens.csv", "six_tokens"),
+        "six-tokens-of-ten": ("six_tokens_of_ten.csv", "six_tokens_of_ten"),
+        "chapter": ("chapter.csv", "chapter"),
+    }
+)
+
+
+def lesson(name: str = "six-tokens") -> Lesson:
+    """A lesson by its name.
+
+    >>> lesson("chapter").table.group_count
+    2
+    """
+    if name not in LESSONS:
+        raise Problem("lesson.unknown", name=name, known=", ".join(LESSONS))
+    file, module = LESSONS[name]
+    told = import_module(f"grpo_calc.lessons.{module}")
+    return Lesson(name, _table(file, name), told.RECIPE, told.FIGURES, told.STATUS, told.AUDIT)
+
+
+def _table(file: str, name: str) -> Table:
+    with Path(__file__).with_name(file).open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+
+    def numbers(column: str) -> Floats:
+        return np.array([float(row[column]) for row in rows])
+
+    new, old = (
+        (_log_softmax(rows, logits) for logits in "yx")
+        if "action" in rows[0]
+        else map(numbers, ("logp_new", "logp_old"))
+    )
+    return Table.from_arrays(
+        group_id=[row.get("group_id", "1") for row in rows],
+        reward=numbers("reward"),
+        logp_new=new,
+        logp_old=old,
+        texts={"token": [row["token"] for row in rows]} if "token" in rows[0] else {},
+        source=name,
+    )
+
+
+def _log_softmax(rows: Sequence[Mapping[str, str]], logits: str) -> Floats:
+    """The log-probability of each row's chosen ``action`` under its ``logits``: ``x1``, ``x2`` ..."""
+    names = [name for name in rows[0] if name.startswith(logits)]
+    scores = np.array([[float(row[name]) for name in names] for row in rows])
+    chosen = np.array([float(row[f"{logits}{row['action']}"]) for row in rows])
+    largest = scores.max(axis=1)
+    total: Floats = np.log(np.exp(scores - largest[:, None]).sum(axis=1))
+    return chosen - (largest + total)

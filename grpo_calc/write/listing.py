@@ -1,0 +1,120 @@
+"""Lists of what there is: the columns, the recipes, the lessons. Records first; then any format."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping, Sequence
+from typing import TextIO
+
+from grpo_calc.column import catalogue, formula, formula_latex
+from grpo_calc.lessons import LESSONS, lesson
+from grpo_calc.recipes import RECIPES
+from grpo_calc.say import say
+from grpo_calc.sym import excel
+
+Record = Mapping[str, str]
+
+
+def columns() -> list[Record]:
+    """Every column: key, symbol, label, formula, LaTeX, an Excel formula with names for cells, and source."""
+    return [
+        {
+            "key": key,
+            "symbol": column.label.symbol,
+            "en": column.label.en,
+            "zh": column.label.zh,
+            "formula": formula(column),
+            "latex": formula_latex(column),
+            "excel": "=" + excel(column.expression(), str, lambda name: name or "rows") if column.live else "",
+            "source": column.source,
+        }
+        for key, column in catalogue().items()
+    ]
+
+
+def recipes() -> list[Record]:
+    """Every recipe: its choices and parameters, written as ``--set`` takes them, and its source."""
+    return [
+        {
+            "key": name,
+            "en": recipe.en,
+            "zh": recipe.zh,
+            "roles": " ".join(f"{role}={choice}" for role, choice in recipe.roles.items()),
+            "parameters": " ".join(f"{key}={value:g}" for key, value in recipe.parameters.items()),
+            "source": recipe.source,
+        }
+        for name, recipe in RECIPES.items()
+    ]
+
+
+def lessons() -> list[Record]:
+    """Every lesson: title, what it is about, and its recipe."""
+    found = [lesson(name) for name in LESSONS]
+    return [
+        {
+            "key": each.name,
+            "en": each.text("title", "en"),
+            "zh": each.text("title", "zh"),
+            "about_en": each.text("about", "en"),
+            "about_zh": each.text("about", "zh"),
+            "recipe": each.recipe,
+        }
+        for each in found
+    ]
+
+
+def write_records(records: Sequence[Record], out: TextIO, *, format: str = "table", lang: str = "en") -> None:  # noqa: A002
+    """Write records: ``table`` and ``md`` in one language, ``json`` and ``csv`` with every key."""
+    if format == "json":
+        out.write(json.dumps(list(records), ensure_ascii=False, indent=1) + "\n")
+    elif format == "csv":
+        writer = csv.DictWriter(out, list(records[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(records)
+    elif format == "md":
+        _markdown(records, out, lang)
+    else:
+        _blocks(records, out, lang)
+
+
+def _told(record: Record, lang: str) -> dict[str, str]:
+    """A record in one language: ``en`` or ``zh`` becomes ``name``."""
+    other = "en" if lang == "zh" else "zh"
+    here = {key.removesuffix(f"_{lang}"): value for key, value in record.items() if not key.endswith(other) and value}
+    return {("name" if key == lang else key): value for key, value in here.items()}
+
+
+def _markdown(records: Sequence[Record], out: TextIO, lang: str) -> None:
+    keys = list(dict.fromkeys(key for record in records for key in _told(record, lang)))
+    out.write(f"| {' | '.join(say(f'list.{key}', lang) for key in keys)} |\n|{'|'.join('---' for _ in keys)}|\n")
+    for record in records:
+        told = _told(record, lang)
+        texts = [told.get(key, "") for key in keys]
+        marked = [
+            f"`{text}`" if key in ("key", "formula", "latex", "excel", "roles", "parameters") else text
+            for key, text in zip(keys, texts, strict=True)
+        ]
+        out.write(f"| {' | '.join(text.replace('|', chr(92) + '|') for text in marked)} |\n")
+
+
+def _blocks(records: Sequence[Record], out: TextIO, lang: str) -> None:
+    from rich.cells import cell_len
+    from rich.text import Text
+
+    from grpo_calc.write.terminal import item, terminal
+
+    console = terminal(out)
+    for place, record in enumerate(records):
+        told = _told(record, lang)
+        head = Text(told.pop("key"), style="bold #0f766e")
+        if "symbol" in told:
+            head.append(f"  {told.pop('symbol')}", style="bold default")
+        head.append(f"  {told.pop('name')}", style="not bold default")
+        if place:
+            console.print()
+        console.print(head, soft_wrap=True)
+        names = {key: say(f"list.{key}", lang) for key in told}
+        width = max(cell_len(name) for name in names.values())
+        for key, value in told.items():
+            item(console, value, f"  {names[key]}{' ' * (width - cell_len(names[key]))}  ")

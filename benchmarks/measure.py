@@ -24,45 +24,50 @@ ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_
 
 
 class Measured(NamedTuple):
-    """The median time of a case, and the most memory it took beyond what was there when its work began."""
+    """A case's time, its time at first (with what it imports), and the most memory it took beyond what was there."""
 
     seconds: float
+    first: float
     extra_mb: float
 
 
 def run(script: str, cases: Sequence[str], *arguments: object, repeats: int = 3) -> dict[str, Measured]:
     """Each case of a script, measured in turns. A case that reports nothing (a missing package) is left out."""
-    results: dict[str, list[tuple[float, float]]] = {case: [] for case in cases}
+    results: dict[str, list[Measured]] = {case: [] for case in cases}
     for _ in range(repeats):
         for case in cases:
             command = [sys.executable, script, "--case", case, *map(str, arguments)]
             done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=os.environ | ONE_THREAD)
             if done.stdout.strip():
-                results[case].append(tuple(json.loads(done.stdout.splitlines()[-1])))
+                results[case].append(Measured(*json.loads(done.stdout.splitlines()[-1])))
     return {
-        case: Measured(statistics.median(s for s, _ in found), statistics.median(mb for _, mb in found))
+        case: Measured(*(statistics.median(values) for values in zip(*found, strict=True)))
         for case, found in results.items()
         if found
     }
 
 
 def case(functions: dict[str, Callable[..., Callable[[], object] | None]], times: int = 3) -> None:
-    """In the started process: prepare the named case, do its work, print the median seconds and the extra megabytes."""
+    """In the started process: prepare the named case, do its work, print seconds, seconds at first, extra megabytes."""
     name, *arguments = sys.argv[sys.argv.index("--case") + 1 :]
     work = functions[name](*arguments)
     if work is None:
         return
     forget_peak()
     before = resident_mb()
-    seconds = []
-    extra = 0.0
-    for _ in range(times):
-        start = time.perf_counter()
-        result = work()
-        seconds.append(time.perf_counter() - start)
-        extra = extra or peak_mb() - before
-        del result
-    print(json.dumps([statistics.median(seconds), extra]))
+    first = timed(work)
+    extra = peak_mb() - before
+    again = [timed(work) for _ in range(times - 1)]
+    print(json.dumps([statistics.median(again or [first]), first, extra]))
+
+
+def timed(work: Callable[[], object]) -> float:
+    """The seconds of one call; its result is let go outside them."""
+    start = time.perf_counter()
+    result = work()
+    seconds = time.perf_counter() - start
+    del result
+    return seconds
 
 
 def forget_peak() -> None:

@@ -91,7 +91,7 @@ def main(sizes: list[int]) -> None:
     for tokens in sizes:
         found = run(__file__, list(CASES), tokens)
         rows = []
-        for name, (seconds, taken) in found.items():
+        for name, (seconds, _, taken) in found.items():
             times[name].append(seconds / tokens)
             ratio = seconds / found["exp"].seconds
             extra = max(taken - STORED.get(name, 0) * tokens * 8 / 2**20, 0.0)

@@ -41,9 +41,9 @@ def openpyxl(folder: str, _tokens: str) -> Callable[[], object]:
 
 
 def ours_from_csv(folder: str, tokens: str) -> Callable[[], object]:
-    import grpo_calc as gc
-
     def work() -> None:
+        import grpo_calc as gc
+
         worked = gc.work(gc.read(Path(folder, "tokens.csv")), gc.recipe("grpo"))
         gc.write_workbook(worked, Path(folder, "ours.xlsx"), live_rows=int(tokens), force=True)
 
@@ -54,10 +54,11 @@ def pandas_from_csv(folder: str, _tokens: str) -> Callable[[], object] | None:
     """A script of one's own: read, transform, compute, write fourteen columns of values."""
     if not installed("pandas"):
         return None
-    import numpy as np
-    import pandas as pd
 
     def work() -> None:
+        import numpy as np
+        import pandas as pd
+
         frame = pd.read_csv(Path(folder, "tokens.csv"))
         answers = frame.groupby("completion_id", sort=False).agg(
             group=("group_id", "first"), reward=("reward", "first")
@@ -90,7 +91,7 @@ def main(tokens: int, *, with_pandas: bool) -> None:
         megabytes = Path(folder, "ours.xlsx").stat().st_size / 2**20
     rows = [
         [name, f"{seconds:.2f}", f"{tokens / seconds:,.0f}", seconds / found["ours"].seconds, f"{extra:.0f}"]
-        for name, (seconds, extra) in found.items()
+        for name, (seconds, _, extra) in found.items()
     ]
     show(f"{tokens:,} tokens, {megabytes:.1f} MB", ["writer", "s", "tokens/s", "x ours", "extra MB"], rows)
     faster = found["openpyxl"].seconds / found["ours"].seconds

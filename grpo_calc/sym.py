@@ -117,11 +117,15 @@ class Apply(Sym):
 
 @dataclass(frozen=True, eq=False)
 class Reduce(Sym):
-    """A reduction of a column over the rows under one row (``over.mean(x)``); ``arguments`` follow the column."""
+    """A reduction of a column over the rows under one row (``over.mean(x)``); ``arguments`` follow the column.
+
+    ``counted`` names the 0/1 column of the rows that count; its range is the verb's second one.
+    """
 
     verb: Verb
     column: Name | None
     arguments: tuple[Sym, ...] = ()
+    counted: Name | None = None
 
 
 PLUS = Verb("+", "{0}+{1}", "{0} + {1}", "{0} + {1}", ADD, (ADD, ADD))
@@ -159,7 +163,8 @@ def names(expression: Sym) -> Iterator[str]:
     if isinstance(expression, Name):
         yield expression.name
     elif isinstance(expression, Reduce):
-        yield from names(expression.column) if expression.column is not None else ()
+        for read in (expression.column, expression.counted):
+            yield from names(read) if read is not None else ()
         for argument in expression.arguments:
             yield from names(argument)
     elif isinstance(expression, Apply):
@@ -188,8 +193,9 @@ def _render(expression: Sym, style: Style) -> tuple[str, int]:
     if isinstance(expression, Name):
         return _signed(style.name(expression.name))
     if isinstance(expression, Reduce):
-        column = None if expression.column is None else expression.column.name
-        return _form(expression.verb, style, [(style.reduced(column), ATOM)], expression.arguments)
+        read = [None if expression.column is None else expression.column.name]
+        read += [] if expression.counted is None else [expression.counted.name]
+        return _form(expression.verb, style, [(style.reduced(name), ATOM) for name in read], expression.arguments)
     assert isinstance(expression, Apply)
     return _form(expression.verb, style, [], expression.arguments)
 
@@ -220,16 +226,20 @@ def _parenthesised(text: str, style: Style) -> str:
 
 
 def excel_number(value: float) -> str:
-    """A literal as Excel reads it back: whole numbers bare, else 17 digits.
+    """A literal as Excel reads it back: whole numbers bare, else 17 digits; a missing one (NaN) is an empty text.
 
     >>> excel_number(2.0), excel_number(1e-12), excel_number(0.1)
     ('2', '1E-12', '0.1')
     """
+    if value != value:
+        return '""'
     return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value).upper().replace("E-0", "E-")
 
 
 def plain_number(value: float) -> str:
     """A literal for reading: ``0.5``, ``2``, ``1e-12``."""
+    if value != value:
+        return "none"
     return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
 
 
@@ -240,6 +250,8 @@ def latex_number(value: float) -> str:
     10^{-12}
     """
     text = plain_number(value)
+    if value != value:
+        return r"\varnothing"
     if "e" not in text:
         return text
     mantissa, exponent = text.split("e")

@@ -79,15 +79,14 @@ class Column:
         """The function's documentation."""
         return inspect.getdoc(self.function) or ""
 
-    def expression(self, renamed: Mapping[str, str] = MappingProxyType({})) -> Sym:
-        """The formula as an expression of names (``renamed`` maps a parameter to the name it is bound to)."""
-        return _expression(self, tuple(sorted(renamed.items())))
+    def expression(self, renamed: Mapping[str, str] = MappingProxyType({}), counted: str | None = None) -> Sym:
+        """The formula as an expression of names (``renamed`` maps a parameter to the name it is bound to).
 
-
-def _expression(column: Column, renamed: tuple[tuple[str, str], ...]) -> Sym:
-    names = dict(renamed)
-    bound = {name: Symbolic() if name == "over" else Name(names.get(name, name)) for name in column.arguments}
-    return trace(column.function, bound)
+        ``counted`` names the 0/1 column that says which rows a reduction counts.
+        """
+        over = Symbolic(counted)
+        bound = {name: over if name == "over" else Name(renamed.get(name, name)) for name in self.arguments}
+        return trace(self.function, bound)
 
 
 _catalogue: dict[str, Column] = {}
@@ -95,18 +94,19 @@ _labels: dict[str, Label] = {}
 
 
 def column(
-    symbol: str, *, en: str, zh: str, source: str, latex: str | None = None, live: bool = True
+    symbol: str, *, en: str, zh: str, source: str, latex: str | None = None, live: bool = True, whole: bool = False
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare a function as a column: its name is the key, its parameters are its dependencies.
 
-    ``live=False`` says that no cell formula can compute it: a workbook shows its value with a note.
+    ``live=False`` says that no cell formula can compute it: a workbook shows its value with a note. ``whole=True`` says
+    that a reduction needs every token of the batch at once: such a column of tokens is held, not streamed.
     """
 
     def declare(function: Callable[..., Any]) -> Callable[..., Any]:
         key = function.__name__
         if key in _catalogue:
             raise ValueError(f"two columns are called {key}")
-        consumes, gives = _levels(function)
+        consumes, gives = _levels(function, whole)
         label = Label(symbol, latex or symbol, en, zh)
         arguments = tuple(inspect.signature(function).parameters)
         _catalogue[key] = Column(key, function, label, source, live, arguments, consumes, gives)
@@ -115,15 +115,20 @@ def column(
     return declare
 
 
-def _levels(function: Callable[..., Any]) -> tuple[Mapping[str, Level], Level | None]:
-    """The annotated levels of a reduction; the law is that it consumes exactly one finer level, tokens by completions."""
+def _levels(function: Callable[..., Any], whole: bool) -> tuple[Mapping[str, Level], Level | None]:
+    """The annotated levels of a reduction; the law is that it consumes exactly one finer level, tokens by completions.
+
+    Two exceptions, each named: a scan goes along a completion's tokens and gives a value a token (``over.to_go``); a
+    ``whole`` reduction (a rank among all tokens) reads every token of the batch at once.
+    """
     annotated = {name: LEVELS[_spelled(level)] for name, level in function.__annotations__.items()}
     gives = annotated.pop("return", None)
     if "over" in inspect.signature(function).parameters:
         finer = set(annotated.values())
-        if gives is None or len(finer) != 1 or min(finer) <= gives:
+        scan = finer == {Level.TOKEN} and gives is Level.TOKEN
+        if gives is None or len(finer) != 1 or (min(finer) <= gives and not scan):
             raise ValueError(f"{function.__name__}: a reduction consumes one finer level and gives a coarser one")
-        if Level.TOKEN in finer and gives is not Level.COMPLETION:
+        if Level.TOKEN in finer and gives is not Level.COMPLETION and not scan and not whole:
             raise ValueError(f"{function.__name__}: tokens are reduced to completions, and those further: blocks end there")
     elif annotated:
         raise ValueError(f"{function.__name__}: only a reduction consumes a level")

@@ -21,7 +21,8 @@ class Step:
     """One column of a plan under its name here.
 
     ``arguments`` maps each parameter of the column to the name it reads (``over`` to ``"over"``); ``consumes`` is the
-    finer level of a reduction, else ``None``; ``time`` says when it can be worked (see ``BEFORE``).
+    finer level of a reduction, else ``None``; ``time`` says when it can be worked (see ``BEFORE``); ``counted`` names
+    the 0/1 token column that says which tokens a reduction counts, ``None`` where all do.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Step:
     arguments: Mapping[str, str]
     consumes: Level | None
     time: int
+    counted: str | None = None
 
     @property
     def label(self) -> Label:
@@ -40,7 +42,7 @@ class Step:
     @property
     def expression(self) -> Sym:
         """The formula over the names it reads."""
-        return self.column.expression({p: name for p, name in self.arguments.items() if p != "over"})
+        return self.column.expression({p: name for p, name in self.arguments.items() if p != "over"}, self.counted)
 
     def row(self, parameter: str) -> Level:
         """The level whose rows a parameter's value is laid out for: what a reduction consumes, else the step's own."""
@@ -48,8 +50,9 @@ class Step:
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """The names it reads, ``over`` apart."""
-        return tuple(name for parameter, name in self.arguments.items() if parameter != "over")
+        """The names it reads, ``over`` apart, and which tokens count."""
+        names = tuple(name for parameter, name in self.arguments.items() if parameter != "over")
+        return names if self.counted is None else (*names, self.counted)
 
 
 @dataclass(frozen=True)
@@ -148,9 +151,11 @@ class _Build:
             wanted = use.renamed.get(parameter, parameter)
             arguments[parameter] = "over" if parameter == "over" else self._guarded(name, wanted)
         consumes = next(iter(column.consumes.values()), None)
+        counted = self._counted(name, use) if consumes is Level.TOKEN else None
         reads = [read for parameter, read in arguments.items() if parameter != "over"]
         level = column.gives if column.gives is not None else max((self.levels[r] for r in reads), default=Level.BATCH)
-        step = Step(name, column, level, MappingProxyType(arguments), consumes, self._time(level, consumes, reads))
+        time = self._time(level, consumes, reads if counted is None else [*reads, counted])
+        step = Step(name, column, level, MappingProxyType(arguments), consumes, time, counted)
         for parameter, read in arguments.items():
             if parameter != "over" and self.levels[read] > step.row(parameter):
                 raise Problem("recipe.too_fine", name=name, read=read, level=self.levels[read].name.lower(), wants=step.row(parameter).name.lower())
@@ -158,11 +163,18 @@ class _Build:
         self.levels[name], self.times[name] = level, step.time
         return name
 
+    def _counted(self, name: str, use: Use) -> str | None:
+        """Which tokens a reduction counts: the column bound to ``counted``, or to what this use reads in its place."""
+        wanted = use.renamed.get("counted", "counted")
+        return self._guarded(name, wanted) if wanted in self.bindings else None
+
     def _time(self, level: Level, consumes: Level | None, reads: list[str]) -> int:
         """A token's step waits for the next pass where it reads the end of one; a batch's or group's waits for the end."""
         latest = max((self.times[read] for read in reads), default=BEFORE)
         if not reads:
             return BEFORE  # a count: offsets alone
+        if consumes is Level.TOKEN and level is Level.BATCH:
+            return max(latest, 0) | 1  # a rank among all tokens
         if level is Level.TOKEN or consumes is Level.TOKEN:
             return max(latest + latest % 2, 0)
         if latest >= 0 and level <= Level.GROUP:

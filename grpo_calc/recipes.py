@@ -20,6 +20,7 @@ GRPO = Recipe(
             "ratio": "token",
             "objective": "ppo",
             "sampler": "none",
+            "counted": "all",
             "kl_base": "ref",
             "reduction": "completion_mean",
             "kl": "k3",

@@ -75,6 +75,11 @@ def _weight(role: str, weight: str) -> Bindings:
     return {f"wrap:{chain}:{role}": Use("weighted", x="@", weight=weight) for chain in ("weighted_objective", "slope")}
 
 
+def _counted() -> Bindings:
+    """Where some tokens do not count: their gradient is 0, whatever their own slope is."""
+    return {f"wrap:{name}:counted": Use("where_counted", x="@") for name in ("policy_gradient", "kl_gradient")}
+
+
 def _sampler(log_weight: str, bound: str) -> Bindings:
     """A correction for another sampling engine: which mismatch, and how it is bounded."""
     return {
@@ -165,6 +170,10 @@ ROLES: Mapping[str, Mapping[str, Bindings]] = {
         "sequence_mask": _sampler("log_mismatch_sum", "masked_weight"),
         "mean_truncate": _sampler("log_mismatch_mean", "truncated_weight"),
         "mean_mask": _sampler("log_mismatch_mean", "masked_weight"),
+    },
+    "counted": {
+        "all": {},
+        "mask": {"counted": Use("unmasked"), **_counted()},
     },
     "kl_base": {"ref": {"logp_base": "logp_ref"}, "old": {"logp_base": "logp_old"}},
     "reduction": {
@@ -273,6 +282,6 @@ def compose(bindings: Bindings) -> Bindings:
         if not isinstance(wrap, Use) or isinstance(merged.get(name), Absent):
             continue
         before = f"{name}_before_{role}"
-        merged[before] = merged[name]
+        merged[before] = merged.get(name, Use(name))
         merged[name] = Use(wrap.column, **{p: before if n == "@" else n for p, n in wrap.renamed.items()})
     return merged

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from grpo_calc.column import Level
-from grpo_calc.ops import Array, Segments, namespace, segments
+from grpo_calc.ops import Array, Counted, Segments, namespace, segments
 from grpo_calc.plan import BEFORE, Plan, Step
 
 BLOCK = 20_000
@@ -23,6 +23,9 @@ Form = tuple[str, Level]
 
 Spans = Mapping[tuple[Level, Level], Segments]
 """For a finer and a coarser level, the finer rows under each coarser row."""
+
+RANK = (Level.TOKEN, Level.BATCH)
+"""What a reduction consumes and gives when it needs every token at once: those tokens' columns are held whole."""
 
 OVER: Form = ("over", Level.TOKEN)
 """Where a block holds its segments: the tokens under each of its completions."""
@@ -60,6 +63,7 @@ class Shape:
         groups = len(self.group_offsets) - 1
         return {
             (Level.TOKEN, Level.COMPLETION): segments(self.token_offsets, xp),
+            (Level.TOKEN, Level.BATCH): segments(np.array([0, self.tokens]), xp),
             (Level.COMPLETION, Level.GROUP): segments(self.group_offsets, xp),
             (Level.COMPLETION, Level.BATCH): segments(np.array([0, self.completions]), xp),
             (Level.GROUP, Level.BATCH): segments(np.array([0, groups]), xp),
@@ -87,10 +91,11 @@ def run(
     spans = shape.spans(xp)
     blocks = list(shape.blocks(block if xp is np else max(shape.tokens, 1)))
     last = max((step.time for step in plan.steps), default=BEFORE)
+    held = {*wanted, *(read for step in plan.steps if (step.consumes, step.level) == RANK for read in step.reads)}
     for time in range(BEFORE, last + 1):
         due = [step for step in plan.steps if step.time == time]
         if time >= 0 and time % 2 == 0:
-            kept = [step for step in due if step.level is Level.COMPLETION or step.name in wanted]
+            kept = [step for step in due if step.level is Level.COMPLETION or step.name in held]
             _pass(plan, time, kept, whole, spans, blocks)
         else:
             for step in due:
@@ -104,7 +109,8 @@ def _work_whole(step: Step, plan: Plan, whole: Mapping[str, Array], spans: Spans
     for parameter, name in step.arguments.items():
         if parameter == "over":
             assert step.consumes is not None
-            arguments.append(spans[step.consumes, step.level])
+            over = spans[step.consumes, step.level]
+            arguments.append(over if step.counted is None else Counted(over, whole[step.counted]))
         else:
             at, to = plan.levels[name], step.row(parameter)
             arguments.append(whole[name] if at in (Level.BATCH, to) else spans[to, at].spread(whole[name]))
@@ -176,13 +182,24 @@ def _compile(plan: Plan, time: int, kept: Sequence[Step]) -> tuple[list[Form], l
             return form
         at, step = plan.levels[name], steps.get(name)
         if at == level and step is not None and (step.time == time or (at is Level.TOKEN and step.time >= 0)):
-            reads = [OVER if p == "over" else need(read, step.row(p)) for p, read in step.arguments.items()]
+            over = counting(step) if "over" in step.arguments else OVER
+            reads = [over if p == "over" else need(read, step.row(p)) for p, read in step.arguments.items()]
             operations.append(Operation(step.column.function, tuple(reads), form))
         elif at in (Level.BATCH, level) or (at, level) == (Level.GROUP, Level.COMPLETION):
             loads.append(form)
         else:
             operations.append(Operation(_spread, (OVER, need(name, Level.COMPLETION)), form))
         done.add(form)
+        return form
+
+    def counting(step: Step) -> Form:
+        """The segments of the tokens that a step counts."""
+        if step.counted is None:
+            return OVER
+        form = (f"over {step.counted}", Level.TOKEN)
+        if form not in done:
+            operations.append(Operation(Counted, (OVER, need(step.counted, Level.TOKEN)), form))
+            done.add(form)
         return form
 
     results = {need(step.name, step.level) for step in kept}

@@ -67,6 +67,11 @@ class Table:
         return len(self.group_offsets) - 1
 
     @cached_property
+    def positions(self) -> Floats:
+        """The positions of each completion, masked ones too: in a padded batch its width."""
+        return np.diff((self.masked or self).token_offsets).astype(np.float64)
+
+    @cached_property
     def completion_of_token(self) -> Integers:
         """The completion of each token row."""
         return np.repeat(np.arange(self.completion_count), np.diff(self.token_offsets))

@@ -46,6 +46,8 @@ class Worked:
     """
 
     def __init__(self, table: Table, recipe: Recipe) -> None:
+        if recipe.roles["counted"] == "mask":
+            table = table.masked or table
         self.table = table
         inputs = _inputs(table)
         self.recipe = recipe.settle(inputs)
@@ -141,7 +143,7 @@ def work(table: Table, recipe: Recipe | str = "grpo") -> Worked:
 
 def _inputs(table: Table) -> dict[str, Floats]:
     """The table's columns by the names formulas know them by: its advantage is a given one, and what we compute is ours."""
-    columns = {**table.completions, **table.tokens}
+    columns = {"positions": table.positions, **table.completions, **table.tokens}
     given = {("advantage_given" if name == "advantage" else name): value for name, value in columns.items()}
     return {name: value for name, value in given.items() if name not in catalogue() and name not in PARAMETERS}
 

@@ -40,6 +40,22 @@ def completions(over: Completion) -> Batch:
     return over.count()
 
 
+@column("T", en="width of the batch", zh="批的宽度", source="the positions of a completion in the padded batch")
+def width(positions: Completion, over) -> Batch:
+    """The positions of the padded batch: those of its longest completion, masked ones too."""
+    return over.max(positions)
+
+
+@column("BT", en="positions", zh="位置数", source="completions times width")
+def area(completions, width):
+    """All positions of the padded batch, masked ones too.
+
+    >>> area(4.0, 8.0)
+    32.0
+    """
+    return completions * width
+
+
 @column("groups", latex=r"\#\text{groups}", en="groups", zh="组数", source="the number of groups")
 def groups(over: Group) -> Batch:
     """The number of groups."""

@@ -7,6 +7,8 @@ quantity("logp_old", "log π_old", latex=r"\log\pi_{\text{old}}", en="log-prob, 
 quantity("logp_ref", "log π_ref", latex=r"\log\pi_{\text{ref}}", en="log-prob, reference policy", zh="参考策略对数概率")
 quantity("logp_sampler", "log π_sam", latex=r"\log\pi_{\text{sampler}}", en="log-prob, sampler", zh="采样引擎对数概率")
 quantity("logp_base", "log π_base", latex=r"\log\pi_{\text{base}}", en="log-prob, KL base", zh="KL 基准对数概率")
+quantity("mask", "m", en="mask (1: the token counts)", zh="掩码（1 表示计入）")
+quantity("positions", "T_i", latex="T_i", en="positions of a completion", zh="回答的位置数")
 quantity("reward", "R", en="reward", zh="奖励")
 quantity("advantage_given", "A", latex="A", en="advantage (given)", zh="优势（给定）")
 

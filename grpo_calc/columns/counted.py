@@ -1,0 +1,22 @@
+"""Which tokens count: a 0/1 column that every reduction of tokens goes by. Without one, all of them count."""
+
+from grpo_calc.column import Token, column, quantity
+from grpo_calc.ops import where
+
+quantity("counted", "m", en="counts (0/1)", zh="是否计入（0/1）")
+
+
+@column("m", en="not masked", zh="未被掩码", source="a mask that is kept: masked tokens stay in the table with weight 0")
+def unmasked(mask) -> Token:
+    """1 where the mask keeps a token, 0 where it does not: a masked token is shown, and adds nothing. One value a token."""
+    return mask
+
+
+@column("[m] x", latex=r"[m]\,x", en="where the token counts", zh="仅计入的 token", source="calculus")
+def where_counted(x, counted) -> Token:
+    """A value where the token counts, else 0: a token that adds nothing to the loss has no gradient. One value a token.
+
+    >>> where_counted(2.0, 1.0), where_counted(float("nan"), 0.0)
+    (2.0, 0.0)
+    """
+    return where(counted > 0, x, 0.0)

@@ -27,7 +27,7 @@ LAW: dict[str, set[str]] = {
     "trainers": {"recipes", "recipe", "roles", "say"},
     "plan": {"recipe", "roles", "column", "say", "sym"},
     "run": {"plan", "column", "ops"},
-    "work": {"run", "plan", "recipes", "recipe", "table", "column", "ops", "say"},
+    "work": {"run", "plan", "recipes", "recipe", "roles", "table", "column", "ops", "say"},
     "plain": {"columns", "ops"},
     "read": {"table", "say"},
     "lessons": {"read", "table", "say"},

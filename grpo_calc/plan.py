@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from grpo_calc.bind import Absent, Use
 from grpo_calc.column import Column, Label, Level, catalogue, label
 from grpo_calc.recipe import Recipe
-from grpo_calc.roles import Absent, Use
 from grpo_calc.say import Problem
 from grpo_calc.sym import Sym
 

@@ -8,16 +8,8 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
-from grpo_calc.roles import (
-    KEY_ALIASES,
-    PARAMETERS,
-    ROLES,
-    SPREAD_KEYS,
-    VALUE_ALIASES,
-    Binding,
-    Bindings,
-    compose,
-)
+from grpo_calc.bind import Binding, Bindings
+from grpo_calc.roles import KEY_ALIASES, PARAMETERS, ROLES, SPREAD_KEYS, VALUE_ALIASES, compose
 from grpo_calc.say import Note, Problem, note
 
 

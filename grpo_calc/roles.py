@@ -3,7 +3,7 @@
 Names lead to columns. A plain string leads one name to another (``token_kl`` to ``k3``); a :class:`Use` gives a name a column
 of its own, with some of the column's parameters read from other names; :class:`Absent` takes a name away.
 
-The chain that roles plug into, from ratio to gradient::
+Roles with many choices have a file of their own in ``choices``. The chain that roles plug into, from ratio to gradient::
 
     log_ratio -> ratio -> (objective) token_objective -> [weights] weighted_objective -> completion_objective -> surrogate_objective
     slope = d(-token_objective) in log r, or directly in log pi  -> [weights] -> shared_slope -> policy_gradient -> gradient
@@ -13,33 +13,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
+from grpo_calc.bind import Absent, Binding, Bindings, Use
 
-@dataclass(frozen=True)
-class Use:
-    """A column bound to a name, with some of its parameters read from other names.
-
-    ``Use("mean_within", x="token_loss")`` is the mean of the token losses.
-    """
-
-    column: str
-    renamed: Mapping[str, str]
-
-    def __init__(self, column: str, **renamed: str) -> None:
-        object.__setattr__(self, "column", column)
-        object.__setattr__(self, "renamed", MappingProxyType(renamed))
-
-
-@dataclass(frozen=True)
-class Absent:
-    """A name that this recipe does not have."""
-
-
-Binding = str | Use | Absent
-Bindings = Mapping[str, Binding]
 
 NO_KL: Bindings = {
     "token_kl": Absent(),
@@ -265,7 +242,6 @@ SPREAD_KEYS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
         "loo": {"baseline": "leave_one_out", "scale": "none"},
     },
 }
-
 
 
 

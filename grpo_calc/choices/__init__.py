@@ -1,0 +1,1 @@
+"""Roles with many choices, a file each: what every choice binds."""

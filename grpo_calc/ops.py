@@ -320,6 +320,14 @@ class Symbolic:
         """The ``q`` quantile of ``x``."""
         return self._reduce(QUANTILE, x, q)
 
+    def largest(self, x: Name, k: Any) -> Sym:
+        """The ``k``-th largest ``x``."""
+        return self._reduce(RANKED, x, k)
+
+    def to_go(self, x: Sym, step: Sym) -> Sym:
+        """``x`` plus ``step`` times the value of this very column one row below."""
+        return x + step * Name(BELOW)
+
     @property
     def known(self) -> SymbolicKnown:
         """The reductions that skip missing values."""

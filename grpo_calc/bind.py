@@ -29,3 +29,8 @@ class Absent:
 
 Binding = str | Use | Absent
 Bindings = Mapping[str, Binding]
+
+
+def weighted(role: str, weight: str) -> Bindings:
+    """A weight of each token's policy part: a constant under the gradient, so it multiplies the slope alike."""
+    return {f"wrap:{chain}:{role}": Use("weighted", x="@", weight=weight) for chain in ("weighted_objective", "slope")}

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
-from grpo_calc.bind import Binding, Bindings
+from grpo_calc.bind import Absent, Binding, Bindings
+from grpo_calc.choices.rewards import LONE, many_rewards, reward_names
 from grpo_calc.roles import KEY_ALIASES, PARAMETERS, ROLES, SPREAD_KEYS, VALUE_ALIASES, compose
 from grpo_calc.say import Note, Problem, note
 
@@ -27,6 +28,8 @@ class Recipe:
     en: str = ""
     zh: str = ""
     notes: tuple[Note, ...] = field(default=())
+    rewards: tuple[str, ...] = ()
+    reward_weights: tuple[float, ...] = ()
 
     def change(self, **changes: Any) -> Recipe:
         """The recipe with roles or parameters changed, by their own words or by an alias.
@@ -37,7 +40,7 @@ class Recipe:
         >>> recipe("grpo").change(agg="token-mean", beta=0.1).roles["reduction"]
         'token_mean'
         """
-        roles, parameters = dict(self.roles), dict(self.parameters)
+        changed, roles, parameters = self, dict(self.roles), dict(self.parameters)
         for given_key, value in changes.items():
             key = KEY_ALIASES.get(given_key, given_key)
             if key in SPREAD_KEYS:
@@ -48,11 +51,14 @@ class Recipe:
                 word = VALUE_ALIASES.get(key, {}).get(str(value), str(value))
                 _known(key, word, ROLES[key])
                 roles[key] = word
+            elif key == "reward_weights":
+                weights = value.split(",") if isinstance(value, str) else value
+                changed = replace(changed, reward_weights=tuple(_number("reward_weight", w) for w in weights))
             elif key in PARAMETERS:
                 parameters[key] = _number(key, value)
             else:
                 raise Problem("recipe.unknown_key", key=given_key, known=", ".join(known_keys()))
-        return replace(self, roles=MappingProxyType(roles), parameters=MappingProxyType(parameters))
+        return replace(changed, roles=MappingProxyType(roles), parameters=MappingProxyType(parameters))
 
     def with_notes(self, *notes: Note) -> Recipe:
         """The recipe with more notes."""
@@ -64,8 +70,11 @@ class Recipe:
         merged: dict[str, Binding] = {}
         for role, choices in ROLES.items():
             merged.update(choices[self.roles[role]])
-            if role == "std_eps" and self.roles["baseline"] == "given":
-                merged.update(ROLES["baseline"]["given"])  # a given advantage is neither centred nor scaled
+        if self.rewards:
+            merged.update(many_rewards(self.rewards, self.roles["rewards"], self.roles["unscored"]))
+        if self.roles["baseline"] == "given":  # a given advantage is neither centred nor scaled
+            merged.update({key: Absent() for key in merged if key.startswith("wrap:advantage:")})
+            merged.update(ROLES["baseline"]["given"])
         return compose(merged)
 
     def settle(self, inputs: Mapping[str, Any]) -> Recipe:
@@ -74,20 +83,39 @@ class Recipe:
         - reward missing, advantage given: the given one is taken, and said.
         - KL base missing: an error with beta != 0; with beta 0 the KL columns are absent, and said.
         """
-        settled = self
-        if "reward" not in inputs and "advantage_given" in inputs and self.roles["baseline"] != "given":
+        settled = self._with_rewards(inputs)
+        if not settled.rewards and "reward" not in inputs and "advantage_given" in inputs and self.roles["baseline"] != "given":
             settled = settled.change(advantage="given").with_notes(note("note.advantage_given"))
         base = f"logp_{self.roles['kl_base']}"
         if self.roles["kl"] in ("k1", "k2", "k3") and base not in inputs and "logp_new" in inputs:
             if self.parameters["beta"] != 0:
                 raise Problem("recipe.no_kl_base", base=base, beta=self.parameters["beta"], kl=self.roles["kl"])
             settled = settled.change(kl="none").with_notes(note("note.no_kl_base", base=base))
+        if self.roles["reward_kl"] != "none" and "logp_ref" not in inputs and self.parameters["beta"] != 0:
+            raise Problem("recipe.no_kl_base", base="logp_ref", beta=self.parameters["beta"], kl="reward_kl")
         return settled
+
+    def _with_rewards(self, inputs: Mapping[str, Any]) -> Recipe:
+        """The recipe with the names of the table's rewards, and a weight for each (1 where none is given).
+
+        A table's single ``reward`` is taken before rewards by name, unless the recipe weighs or normalises each.
+        """
+        names = reward_names(inputs)
+        each = bool(self.reward_weights) or self.roles["rewards"] == "normalise_first"
+        if "reward" in inputs and not (names and each):
+            names = (LONE,) if each else ()
+        if self.roles["baseline"] == "given" or not names:
+            return self
+        weights = self.reward_weights or (1.0,) * len(names)
+        if len(weights) != len(names):
+            raise Problem("recipe.reward_weights", seen=len(weights), expected=len(names), names=", ".join(names))
+        parameters = {**self.parameters, **{f"weight_{name}": w for name, w in zip(names, weights, strict=True)}}
+        return replace(self, rewards=names, parameters=MappingProxyType(parameters))
 
 
 def known_keys() -> list[str]:
     """What ``--set`` takes: roles, parameters, and keys that stand for several."""
-    return sorted([*ROLES, *PARAMETERS, *SPREAD_KEYS, "eps"])
+    return sorted([*ROLES, *PARAMETERS, *SPREAD_KEYS, "eps", "reward_weights"])
 
 
 def _known(key: str, value: str, choices: Mapping[str, Any]) -> Any:
@@ -98,7 +126,7 @@ def _known(key: str, value: str, choices: Mapping[str, Any]) -> Any:
 
 
 def _number(key: str, value: Any) -> float:
-    _, least, greatest = PARAMETERS[key]
+    _, least, greatest = PARAMETERS.get(key, (0.0, -math.inf, math.inf))
     try:
         number = float(value)
     except (TypeError, ValueError):

@@ -15,8 +15,12 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from grpo_calc.bind import Absent, Binding, Bindings, Use
-
+from grpo_calc.bind import Absent, Binding, Bindings, Use, weighted
+from grpo_calc.choices.kl import KL_CLAMP, KL_GRADIENT, KL_REDUCTION, KL_SCORE, OLD_KL
+from grpo_calc.choices.masks import ENTROPY, ENTROPY_BONUS, GMPO, OFF_POLICY, SAMPLER_PLACE
+from grpo_calc.choices.reduction import DIVISOR, DROPPED, MEAN_PLUS, SEQUENCE_PLUS
+from grpo_calc.choices.rewards import REWARD_CLIP, REWARD_KL, WHITEN
+from grpo_calc.choices.sampler import SAMPLER_GATE
 
 NO_KL: Bindings = {
     "token_kl": Absent(),
@@ -47,11 +51,6 @@ def _across(column: str, slope: str) -> Bindings:
     }
 
 
-def _weight(role: str, weight: str) -> Bindings:
-    """A weight of each token's policy part: a constant under the gradient, so it multiplies the slope alike."""
-    return {f"wrap:{chain}:{role}": Use("weighted", x="@", weight=weight) for chain in ("weighted_objective", "slope")}
-
-
 def _counted() -> Bindings:
     """Where some tokens do not count: their gradient is 0, whatever their own slope is."""
     return {f"wrap:{name}:counted": Use("where_counted", x="@") for name in ("policy_gradient", "kl_gradient")}
@@ -62,7 +61,7 @@ def _sampler(log_weight: str, bound: str) -> Bindings:
     return {
         "mismatch": Use("mismatch", x=log_weight),
         "sampler_weight": Use(bound, x="mismatch"),
-        **_weight("sampler", "sampler_weight"),
+        **weighted("sampler", "sampler_weight"),
     }
 
 
@@ -99,16 +98,26 @@ ROLES: Mapping[str, Mapping[str, Bindings]] = {
         "given": {"advantage": "advantage_given"},
         "group_mean": {"baseline": "group_mean"},
         "leave_one_out": {"baseline": "leave_one_out_mean"},
+        "batch_mean": {"baseline": "batch_mean"},
     },
     "scale": {
         "none": {"advantage": Use("centred_advantage")},
         "group_std": {"advantage": Use("scaled_advantage")},
+        "leave_one_out_std": {"advantage": Use("scaled_advantage"), "scale_std": "leave_one_out_std"},
+        "batch_std": {"advantage": Use("scaled_advantage"), "scale_std": "batch_std"},
     },
     "std_eps": {
-        "add": {"scale": "std_plus_eps"},
-        "at_least": {"scale": "std_at_least_eps"},
-        "inside_root": {"scale": "root_of_variance_plus_eps"},
+        "add_if_any": {"scale": Use("std_plus_eps_if_any", group_std="scale_std")},
+        "add": {"scale": Use("std_plus_eps", group_std="scale_std")},
+        "at_least": {"scale": Use("std_at_least_eps", group_std="scale_std")},
+        "inside_root": {"scale": Use("root_of_variance_plus_eps", group_std="scale_std")},
     },
+    "rewards": {"sum_first": {}, "normalise_first": {}},  # what they bind depends on the rewards' names
+    "unscored": {"left_out": {}, "zero": {}},
+    "reward_clip": REWARD_CLIP,
+    "reward_kl": REWARD_KL,
+    "whiten": WHITEN,
+    "old": {"given": {}, "new": {"logp_old": "held_logp"}},
     "ratio": {
         "token": TOKEN_PULL,
         "token_clamped": {
@@ -117,6 +126,7 @@ ROLES: Mapping[str, Mapping[str, Bindings]] = {
             **TOKEN_PULL,
         },
         "sequence": {"ratio": Use("sequence_ratio"), **SEQUENCE_PULL, "surrogate_gradient": Use("sequence_slope")},
+        "sequence_plus": SEQUENCE_PLUS,
         "sequence_token": {"ratio": Use("sequence_token_ratio"), **TOKEN_PULL},
         "sequence_product": {
             "ratio": Use("product_ratio"),
@@ -129,9 +139,12 @@ ROLES: Mapping[str, Mapping[str, Bindings]] = {
         "ppo": {"slope": "surrogate_slope"},
         "dual_clip": {"token_objective": Use("dual_clip_objective"), "slope": "dual_clip_slope"},
         "delta": {"surrogate": Use("delta_surrogate"), "slope": "delta_slope"},
+        "clipped": {"token_objective": "clipped_surrogate", "slope": Use("surrogate_slope", clipped="outside"), "clipped": "outside"},
         "sapo": {"token_objective": Use("sapo_objective"), "slope": "sapo_slope", **NO_CLIP},
         "cispo": {**CISPO, "cispo_weight": "cispo_clip_weight"},
         "cispo_cap": {**CISPO, "cispo_weight": "cispo_cap_weight"},
+        "vespo": {**CISPO, **NO_CLIP, "cispo_weight": "vespo_weight", "vespo_correction": "no_correction"},
+        "gmpo": {**GMPO, **NO_CLIP, "clipped": "log_clipped"},
         "policy_gradient": {
             "token_objective": Use("policy_gradient_objective"),
             "slope": "policy_gradient_slope",
@@ -147,7 +160,15 @@ ROLES: Mapping[str, Mapping[str, Bindings]] = {
         "sequence_mask": _sampler("log_mismatch_sum", "masked_weight"),
         "mean_truncate": _sampler("log_mismatch_mean", "truncated_weight"),
         "mean_mask": _sampler("log_mismatch_mean", "masked_weight"),
+        "token": {**_sampler("log_mismatch", "mismatch"), "sampler_weight": "mismatch"},
+        "sequence": {**_sampler("log_mismatch_sum", "mismatch"), "sampler_weight": "mismatch"},
     },
+    "sampler_gate": SAMPLER_GATE,
+    "sampler_place": SAMPLER_PLACE,
+    "off_policy": OFF_POLICY,
+    "entropy_bonus": ENTROPY_BONUS,
+    "entropy": ENTROPY,
+    "truncated": {"counted": {}, "dropped": {}},  # dropped from the table before anything is worked
     "counted": {
         "all": {},
         "mask": {"counted": Use("unmasked"), **_counted()},
@@ -159,8 +180,19 @@ ROLES: Mapping[str, Mapping[str, Bindings]] = {
         "completion_sum": {**SUM_WITHIN, **MEAN_ACROSS},
         "constant_length": {**_within("constant_within", "constant_within_slope"), **MEAN_ACROSS},
         "token_sum": {**SUM_WITHIN, **_across("sum_across", "sum_slope")},
+        "completion_mean_plus": {**MEAN_WITHIN, **MEAN_ACROSS, **MEAN_PLUS},
         "given_divisor": {**SUM_WITHIN, **_across("divisor_across", "divisor_across_slope")},
+        "completion_each": {**MEAN_WITHIN, **MEAN_ACROSS, "completion_objective": "weighted_objective"},
     },
+    "accumulation": {
+        "one": {},
+        "steps": {
+            f"wrap:{name}:accumulation": Use("accumulated", x="@") for name in ("surrogate_objective", "kl", "across")
+        },
+    },
+    "divisor_of": DIVISOR,
+    "dropped": DROPPED,
+    "kl_reduction": KL_REDUCTION,
     "kl": {
         "k1": {"token_kl": "k1", "kl_slope": "k1_slope"},
         "k2": {"token_kl": "k2", "kl_slope": "k1"},
@@ -169,15 +201,9 @@ ROLES: Mapping[str, Mapping[str, Bindings]] = {
         "proxy": {"token_kl": "kl_proxy", "kl_slope": "kl_proxy_slope"},
         "none": NO_KL,
     },
-    "kl_clamp": {
-        "none": {},
-        "in_out": {
-            "k3": Use("k3", k1="k1_clamped"),
-            "base_ratio": Use("base_ratio", k1="k1_clamped"),
-            "wrap:token_kl:clamp": Use("kl_clamped", x="@"),
-            "wrap:kl_slope:clamp": Use("kl_clamped_slope", slope="@", x="token_kl_before_clamp"),
-        },
-    },
+    "kl_score": KL_SCORE,
+    "kl_clamp": KL_CLAMP,
+    "kl_gradient": KL_GRADIENT,
     "kl_weight": {
         "none": {},
         "ratio": {
@@ -185,6 +211,7 @@ ROLES: Mapping[str, Mapping[str, Bindings]] = {
             "wrap:kl_slope:ratio": Use("ratio_weighted_kl_slope", slope="@"),
         },
     },
+    "old_kl": OLD_KL,
 }
 
 # The parameters: default, least and greatest value.
@@ -203,9 +230,27 @@ PARAMETERS: Mapping[str, tuple[float, float, float]] = {
     "tau_pos": (1.0, 1e-300, math.inf),
     "tau_neg": (1.05, 1e-300, math.inf),
     "sampler_cap": (2.0, 0.0, math.inf),
+    "sampler_floor": (0.0, 0.0, math.inf),
+    "off_policy_limit": (math.nan, -math.inf, math.inf),
+    "top_entropy": (0.2, 0.0, 1.0),
+    "entropy_coef": (0.01, -math.inf, math.inf),
+    "entropy_steps": (1.0, 1e-300, math.inf),
+    "accumulated_steps": (1.0, 1e-300, math.inf),
+    "reward_low": (-10.0, -math.inf, math.inf),
+    "reward_high": (10.0, -math.inf, math.inf),
+    "vespo_k_pos": (2.0, -math.inf, math.inf),
+    "vespo_lambda_pos": (3.0, -math.inf, math.inf),
+    "vespo_k_neg": (3.0, -math.inf, math.inf),
+    "vespo_lambda_neg": (2.0, -math.inf, math.inf),
     "log_ratio_clamp": (20.0, 0.0, 700.0),
     "kl_clamp_in": (20.0, 0.0, 700.0),
     "kl_clamp_out": (10.0, 0.0, math.inf),
+    "kl_weight_cap": (10.0, 0.0, math.inf),
+    "kl_divisor": (math.nan, 1e-300, math.inf),
+    "old_beta": (0.0, -math.inf, math.inf),
+    "length_eps": (1e-8, 0.0, math.inf),
+    "gate_low": (0.0, -math.inf, math.inf),
+    "gate_high": (math.nan, -math.inf, math.inf),
 }
 
 # Other words for a role or parameter and for its values, as trainers and reports spell them.
@@ -251,7 +296,7 @@ def compose(bindings: Bindings) -> Bindings:
     A choice that changes a value other roles give binds ``wrap:<name>:<role>`` to a :class:`Use` that reads ``@``, the value
     so far; that value keeps a name of its own, ``<name>_before_<role>``. A name that the recipe does not have stays absent.
     """
-    merged: dict[str, Binding] = {"weighted_objective": "token_objective", **bindings}
+    merged: dict[str, Binding] = {"weighted_objective": "token_objective", "scale_std": "group_std", **bindings}
     for key in [key for key in merged if key.startswith("wrap:")]:
         _, name, role = key.split(":")
         wrap = merged.pop(key)

@@ -96,6 +96,14 @@ class Table:
         tokens = {**self.tokens, "logp_old": self.tokens["logp_new"]}
         return replace(self, tokens=tokens, masked=masked, notes=(*self.notes, note("note.on_policy")))
 
+    def without_tokens(self, completions: NDArray[np.bool_]) -> Table:
+        """The same table without the tokens of some completions; the completions themselves stay, empty."""
+        drop = np.repeat(completions, np.diff(self.token_offsets))
+        if not drop.any():
+            return self
+        whole = replace(self, tokens={**self.tokens, "mask": np.where(drop, 0.0, self.tokens.get("mask", 1.0))})
+        return _unmasked(whole)
+
     @staticmethod
     def from_arrays(
         *,
@@ -241,7 +249,7 @@ def _checked(table: Table) -> Table:
             first = int(np.argmax(~np.isfinite(values)))
             raise Problem("table.not_finite_completion", source=table.source or "table", completion=table.completion_id[first], column=name, seen=values[first])
     empty = int((np.diff(table.token_offsets) == 0).sum())
-    if empty:
+    if empty and table.tokens:  # without log-probs no completion has tokens, and the reader says so
         notes.append(note("note.empty_completions", count=empty))
     return table.with_notes(*notes)
 

@@ -48,10 +48,14 @@ class Worked:
     def __init__(self, table: Table, recipe: Recipe) -> None:
         if recipe.roles["counted"] == "mask":
             table = table.masked or table
+        if recipe.roles["truncated"] == "dropped" and "truncated" in table.completions:
+            table = table.without_tokens(table.completions["truncated"] > 0)
         self.table = table
         inputs = _inputs(table)
         self.recipe = recipe.settle(inputs)
-        if "logp_new" in inputs and "logp_old" not in inputs:
+        if "reward" in self.recipe.bindings and "reward" in inputs:
+            inputs = {("reward_given" if name == "reward" else name): value for name, value in inputs.items()}
+        if "logp_new" in inputs and "logp_old" not in inputs and recipe.roles["old"] == "given":
             raise Problem("work.no_old", source=table.source or "table")
         levels = {name: _level(name, value, table) for name, value in inputs.items()}
         targets = [name for names in NAMES.values() for name in names]

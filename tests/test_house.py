@@ -24,7 +24,7 @@ LAW: dict[str, set[str]] = {
     "bind": set(),
     "choices": {"bind"},
     "roles": {"bind", "choices"},
-    "recipe": {"roles", "bind", "column", "columns", "say"},
+    "recipe": {"roles", "bind", "choices", "column", "columns", "say"},
     "recipes": {"recipe", "roles", "say"},
     "trainers": {"recipes", "recipe", "roles", "say"},
     "plan": {"recipe", "roles", "bind", "column", "say", "sym"},

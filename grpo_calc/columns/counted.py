@@ -12,6 +12,16 @@ def unmasked(mask) -> Token:
     return mask
 
 
+@column("m", en="not dropped", zh="未被剔除", source="ROLL, final_response_mask: samples that a filter drops")
+def not_dropped(dropped, logp_new) -> Token:
+    """1 for the tokens of a completion that no filter dropped, else 0. One value a token.
+
+    >>> not_dropped(1.0, -0.5)
+    0.0
+    """
+    return 1 - dropped
+
+
 @column("[m] x", latex=r"[m]\,x", en="where the token counts", zh="仅计入的 token", source="calculus")
 def where_counted(x, counted) -> Token:
     """A value where the token counts, else 0: a token that adds nothing to the loss has no gradient. One value a token.

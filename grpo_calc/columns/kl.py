@@ -1,7 +1,7 @@
 """Estimators of the KL from a base policy (reference or old), a token at a time, and their slopes in log π."""
 
 from grpo_calc.column import column, quantity
-from grpo_calc.ops import absolute, clip, exp, near_zero, sign, where
+from grpo_calc.ops import absolute, clip, exp, near_zero, sign, stop_gradient, straight, where
 
 SCHULMAN = "J. Schulman, Approximating KL Divergence, 2020"
 
@@ -155,3 +155,29 @@ def ratio_weighted_kl_slope(ratio, slope, kl_through_ratio):
     0.75
     """
     return ratio * slope + kl_through_ratio
+
+
+@column("w (dKL + KL)", latex=r"w\,(\partial\mathrm{KL} + \mathrm{KL})", en="slope of the scored KL", zh="带得分项的 KL 斜率", source="the score-function gradient, arXiv:2506.09477; NeMo-RL; slime, use_unbiased_kl")
+def scored_kl_slope(score_weight, slope, x):
+    """d (w KL) / d log π where ``w`` is a ratio of the token's own probability: ``w dKL`` and, through the weight, ``w KL``.
+
+    >>> scored_kl_slope(1.0, 0.25, 0.5)
+    0.75
+    """
+    return score_weight * (slope + x)
+
+
+@column("KL", latex=r"\mathrm{KL}", en="KL whose gradient is w k1", zh="梯度为 w k1 的 KL", source="OpenRLHF 0.11.2, unbiased_gradient")
+def kl_by_importance(x, kl_weight_capped, k1):
+    """An estimate in value, with the gradient of ``w k1^2/2``: the reverse KL's own, reweighted to the old policy's tokens."""
+    return straight(x, stop_gradient(kl_weight_capped) * k1**2 / 2)
+
+
+@column("w k1", latex=r"w\,k_1", en="slope of the KL by importance", zh="按重要性的 KL 斜率", source="OpenRLHF 0.11.2, unbiased_gradient: w = min(π/π_old, 10)")
+def kl_importance_slope(kl_weight_capped, k1):
+    """The slope that stands in for the estimate's own: ``w k1``, one value a token.
+
+    >>> kl_importance_slope(2.0, 0.5)
+    1.0
+    """
+    return kl_weight_capped * k1

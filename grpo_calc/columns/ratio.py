@@ -17,6 +17,16 @@ def log_ratio(logp_new, logp_old):
     return logp_new - logp_old
 
 
+@column("sg[log π]", latex=r"\operatorname{sg}[\log\pi_\theta]", en="log-prob, held", zh="固定的对数概率", source="one policy for sampling and training: TRL <= 0.15, or aligned steps")
+def held_logp(logp_new):
+    """The new policy's log-prob as a constant: where it is the old one too, every ratio is 1 and still has a gradient.
+
+    >>> held_logp(-1.0)
+    -1.0
+    """
+    return stop_gradient(logp_new)
+
+
 @column("r", en="ratio", zh="概率比", source="PPO, arXiv:1707.06347, sec. 3, eq. 6")
 def ratio(log_ratio):
     """The probability ratio.

@@ -1,7 +1,7 @@
 """Correction for tokens sampled by another engine than the one trained: weights from old against sampler log-probs."""
 
 from grpo_calc.column import Completion, Token, column, quantity
-from grpo_calc.ops import exp, minimum, where
+from grpo_calc.ops import clip, exp, where
 
 TIS = "truncated importance sampling, TRL 1.16 and verl 0.9.1"
 
@@ -40,21 +40,21 @@ def mismatch(x):
     return exp(x)
 
 
-@column("min(ρ,C)", latex=r"\min(\rho,C)", en="truncated weight", zh="截断权重", source=TIS)
-def truncated_weight(x, sampler_cap):
-    """A weight held below the cap. One value a row of ``x``.
+@column("clip(ρ)", latex=r"\operatorname{clip}(\rho)", en="truncated weight", zh="截断权重", source=TIS)
+def truncated_weight(x, sampler_floor, sampler_cap):
+    """A weight held below the cap, and above the floor where there is one. One value a row of ``x``.
 
-    >>> truncated_weight(5.0, 2.0)
+    >>> truncated_weight(5.0, 0.0, 2.0)
     2.0
     """
-    return minimum(x, sampler_cap)
+    return clip(x, sampler_floor, sampler_cap)
 
 
 @column("ρ [ρ≤C]", latex=r"\rho\,[\rho\le C]", en="masked weight", zh="掩码权重", source=TIS)
-def masked_weight(x, sampler_cap):
-    """A weight where it is at most the cap, else 0: the token or completion is left out.
+def masked_weight(x, sampler_floor, sampler_cap):
+    """A weight where it is between floor and cap, else 0: the token or completion is left out.
 
-    >>> masked_weight(5.0, 2.0), masked_weight(1.5, 2.0)
+    >>> masked_weight(5.0, 0.0, 2.0), masked_weight(1.5, 0.0, 2.0)
     (0.0, 1.5)
     """
-    return where(x <= sampler_cap, x, 0.0)
+    return where((x >= sampler_floor) & (x <= sampler_cap), x, 0.0)

@@ -3,7 +3,7 @@
 At module level only the standard library and typer, so that ``--help`` starts fast; a command imports what it needs.
 """
 
-from __future__ import annotations
+# No postponed annotations here: typer would compile each one again at every start.
 
 import contextlib
 import enum
@@ -256,7 +256,7 @@ def _worked(
     sheet: str | None,
     on_policy: bool,
     lang: Language | None,
-) -> tuple[Worked, Lesson | None]:
+) -> "tuple[Worked, Lesson | None]":
     """The table of FILE worked by its recipe, as the options say; and the lesson, if FILE is one."""
     from grpo_calc.recipes import recipe
     from grpo_calc.work import work
@@ -276,7 +276,7 @@ def _worked(
     return worked, lesson
 
 
-def _lesson(file: str | None, lang: Language | None) -> Lesson | None:
+def _lesson(file: str | None, lang: Language | None) -> "Lesson | None":
     """The lesson of that name, unless a file has it: what a user made comes before what we made."""
     from grpo_calc.lessons import LESSONS, lesson
     from grpo_calc.say import Problem
@@ -305,7 +305,7 @@ def _pairs(given: list[str] | None, option: str) -> dict[str, str]:
     return pairs
 
 
-def _beside(file: str | None, lesson: Lesson | None) -> Path:
+def _beside(file: str | None, lesson: "Lesson | None") -> Path:
     """Where a workbook goes that no one named: into this folder, by the name of its input."""
     from grpo_calc.say import Problem
 

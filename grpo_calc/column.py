@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from enum import IntEnum
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from grpo_calc.ops import Symbolic
 from grpo_calc.sym import Name, Sym, latex, plain, trace
@@ -43,8 +42,7 @@ LEVELS: Mapping[str, Level] = MappingProxyType(
 )
 
 
-@dataclass(frozen=True)
-class Label:
+class Label(NamedTuple):
     """How a quantity is called: plain symbol, LaTeX symbol, and a short name in each language."""
 
     symbol: str
@@ -57,8 +55,7 @@ class Label:
         return self.zh if lang == "zh" else self.en
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(NamedTuple):
     """One formula and what is known about it. ``arguments`` are the parameter names of ``function``, in order.
 
     ``consumes`` and ``gives`` are the levels of a reduction (a function with an ``over`` parameter). An element-wise
@@ -71,7 +68,7 @@ class Column:
     source: str
     live: bool = True
     arguments: tuple[str, ...] = ()
-    consumes: Mapping[str, Level] = field(default_factory=dict)
+    consumes: Mapping[str, Level] = MappingProxyType({})
     gives: Level | None = None
 
     @property
@@ -108,7 +105,7 @@ def column(
             raise ValueError(f"two columns are called {key}")
         consumes, gives = _levels(function, whole)
         label = Label(symbol, latex or symbol, en, zh)
-        arguments = tuple(inspect.signature(function).parameters)
+        arguments = _parameters(function)
         _catalogue[key] = Column(key, function, label, source, live, arguments, consumes, gives)
         return function
 
@@ -123,7 +120,7 @@ def _levels(function: Callable[..., Any], whole: bool) -> tuple[Mapping[str, Lev
     """
     annotated = {name: LEVELS[_spelled(level)] for name, level in function.__annotations__.items()}
     gives = annotated.pop("return", None)
-    if "over" in inspect.signature(function).parameters:
+    if "over" in _parameters(function):
         finer = set(annotated.values())
         scan = finer == {Level.TOKEN} and gives is Level.TOKEN
         if gives is None or len(finer) != 1 or (min(finer) <= gives and not scan):
@@ -133,6 +130,11 @@ def _levels(function: Callable[..., Any], whole: bool) -> tuple[Mapping[str, Lev
     elif annotated:
         raise ValueError(f"{function.__name__}: only a reduction consumes a level")
     return MappingProxyType(annotated), gives
+
+
+def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
+    code = function.__code__  # a hundred columns are declared at every start, and inspect.signature is slow
+    return code.co_varnames[: code.co_argcount]
 
 
 def _spelled(annotation: Any) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import NamedTuple
 
 from grpo_calc.bind import Absent, Use
 from grpo_calc.column import Column, Label, Level, catalogue, label
@@ -16,8 +16,7 @@ BEFORE = -1
 """When a step needs no token it is worked once, before any pass over the tokens; pass p is time 2p, its end 2p + 1."""
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """One column of a plan under its name here.
 
     ``arguments`` maps each parameter of the column to the name it reads (``over`` to ``"over"``); ``consumes`` is the
@@ -55,15 +54,14 @@ class Step:
         return names if self.counted is None else (*names, self.counted)
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(NamedTuple):
     """Steps in working order, the levels of every name, and where a name leads (``token_kl`` to ``k3``)."""
 
     recipe: Recipe
     steps: tuple[Step, ...]
     levels: Mapping[str, Level]
     leads: Mapping[str, str]
-    missing: Mapping[str, str] = field(default_factory=dict)
+    missing: Mapping[str, str] = MappingProxyType({})
 
     def step(self, name: str) -> Step | None:
         """The step that gives a name, or ``None`` for an input or parameter."""

@@ -6,8 +6,7 @@ The same code runs on NumPy in blocks, and on any other array namespace (in test
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,8 +30,7 @@ OVER: Form = ("over", Level.TOKEN)
 """Where a block holds its segments: the tokens under each of its completions."""
 
 
-@dataclass(frozen=True)
-class Operation:
+class Operation(NamedTuple):
     """One thing to do: call ``function`` on values held under ``reads``, keep it under ``gives``, forget ``drops``."""
 
     function: Callable[..., Any]
@@ -41,8 +39,7 @@ class Operation:
     drops: tuple[Form, ...] = ()
 
 
-@dataclass(frozen=True)
-class Shape:
+class Shape(NamedTuple):
     """The rows of a table: how tokens make completions, completions groups, and groups the batch."""
 
     token_offsets: Any

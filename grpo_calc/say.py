@@ -11,9 +11,9 @@ import functools
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from importlib import resources
-from typing import Any
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 LANGUAGES = ("en", "zh")
 
@@ -25,7 +25,7 @@ def sentences(room: str, lang: str) -> Mapping[str, str]:
     >>> sorted(sentences("note", "en")) == sorted(sentences("note", "zh"))
     True
     """
-    path = resources.files("grpo_calc").joinpath("texts", f"{room}.{lang}.toml")
+    path = Path(__file__).with_name("texts") / f"{room}.{lang}.toml"
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
@@ -51,15 +51,14 @@ def locale_language(environment: Mapping[str, str] = os.environ) -> str:
     return "en"
 
 
-@dataclass(frozen=True)
-class Note:
+class Note(NamedTuple):
     """Something true and worth saying about a result; never a failure.
 
     ``where`` names the rows or columns it speaks of, for machine readers.
     """
 
     key: str
-    values: Mapping[str, Any] = field(default_factory=dict)
+    values: Mapping[str, Any] = MappingProxyType({})
 
     def text(self, lang: str = "en") -> str:
         """The note in one language."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 # How tightly a printed form binds; a weaker form inside a stronger one is put in parentheses.
 COMPARE, ADD, MULTIPLY, NEGATE, POWER, ATOM = range(6)
@@ -17,8 +17,7 @@ COMPARE, ADD, MULTIPLY, NEGATE, POWER, ATOM = range(6)
 HANDED_ON = ("{0}", "{1}", "{2}")
 
 
-@dataclass(frozen=True)
-class Verb:
+class Verb(NamedTuple):
     """One verb: its name, its printed forms with ``{0}``, ``{1}`` ... for arguments, and how tightly each binds.
 
     ``binds`` is the strength of an infix form (all printed forms alike); a call binds as an atom. ``wants`` is the
@@ -172,8 +171,7 @@ def names(expression: Sym) -> Iterator[str]:
             yield from names(argument)
 
 
-@dataclass(frozen=True)
-class Style:
+class Style(NamedTuple):
     """How one printer writes names, numbers and reductions; verbs bring their own forms under ``form``."""
 
     form: str

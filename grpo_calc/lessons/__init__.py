@@ -46,16 +46,12 @@ def _table(file: str, name: str) -> Table:
     def numbers(column: str) -> Floats:
         return np.array([float(row[column]) for row in rows])
 
-    new, old = (
-        (_log_softmax(rows, logits) for logits in "yx")
-        if "action" in rows[0]
-        else map(numbers, ("logp_new", "logp_old"))
-    )
+    logits = "action" in rows[0]
     return Table.from_arrays(
         group_id=[row.get("group_id", "1") for row in rows],
         reward=numbers("reward"),
-        logp_new=new,
-        logp_old=old,
+        logp_new=_log_softmax(rows, "y") if logits else numbers("logp_new"),
+        logp_old=_log_softmax(rows, "x") if logits else numbers("logp_old"),
         texts={"token": [row["token"] for row in rows]} if "token" in rows[0] else {},
         source=name,
     )
@@ -67,5 +63,5 @@ def _log_softmax(rows: Sequence[Mapping[str, str]], logits: str) -> Floats:
     scores = np.array([[float(row[name]) for name in names] for row in rows])
     chosen = np.array([float(row[f"{logits}{row['action']}"]) for row in rows])
     largest = scores.max(axis=1)
-    total: Floats = np.log(np.exp(scores - largest[:, None]).sum(axis=1))
-    return chosen - (largest + total)
+    logps: Floats = chosen - (largest + np.log(np.exp(scores - largest[:, None]).sum(axis=1)))
+    return logps

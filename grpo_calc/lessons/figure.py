@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from grpo_calc.say import say
 
@@ -13,8 +12,7 @@ if TYPE_CHECKING:
 EXACTLY = 1e-15
 
 
-@dataclass(frozen=True)
-class Figure:
+class Figure(NamedTuple):
     """One figure that ours is held against.
 
     ``column`` and ``row`` (1-based, at the column's level; ``None`` for a batch figure) say which; ``printed`` is the
@@ -46,8 +44,7 @@ class Figure:
         return "truncated" if cut == self.printed else "differs"
 
 
-@dataclass(frozen=True)
-class Lesson:
+class Lesson(NamedTuple):
     """A built-in input: its table, its recipe's name, the figures it is checked by, and what is said about it.
 
     ``given``, ``reconstructed`` and ``audit`` are keys of sentences; :meth:`text` says one.

@@ -15,8 +15,8 @@ def write_csv(shown: Rows, out: TextIO) -> None:
     """Write the rows, the contract's keys as header. Masked rows have empty computed cells, undefined ones ``nan``."""
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([field.key for field in shown.fields])
-    for start in range(0, shown.count, CHUNK):
-        stop = min(start + CHUNK, shown.count)
+    for start in range(0, shown.length, CHUNK):
+        stop = min(start + CHUNK, shown.length)
         kept = None if shown.kept is None else shown.kept[start:stop].tolist()
         writer.writerows(zip(*(_cells(field, start, stop, kept) for field in shown.fields), strict=True))
 

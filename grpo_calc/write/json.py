@@ -63,11 +63,11 @@ def _write_list(out: TextIO, shown: Rows | None) -> None:
 def _objects(shown: Rows) -> Iterator[str]:
     """Each row as the text of a JSON object."""
     if not shown.fields:
-        yield from ("{}" for _ in range(shown.count))
+        yield from ("{}" for _ in range(shown.length))
         return
     template = "{" + ", ".join(json.dumps(f.key).replace("%", "%%") + ": %s" for f in shown.fields) + "}"
-    for start in range(0, shown.count, CHUNK):
-        stop = min(start + CHUNK, shown.count)
+    for start in range(0, shown.length, CHUNK):
+        stop = min(start + CHUNK, shown.length)
         yield from (template % row for row in zip(*(_texts(field, start, stop) for field in shown.fields), strict=True))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,8 +22,7 @@ LISTED = 8
 AIMS = ("token_loss", "token_gradient", "loss", "gradient")
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(NamedTuple):
     """One quantity at one token's place: ``formula`` is empty for what is given; ``value`` NaN is undefined."""
 
     name: str

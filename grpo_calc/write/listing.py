@@ -100,21 +100,18 @@ def _markdown(records: Sequence[Record], out: TextIO, lang: str) -> None:
 
 def _blocks(records: Sequence[Record], out: TextIO, lang: str) -> None:
     from rich.cells import cell_len
-    from rich.text import Text
 
-    from grpo_calc.write.terminal import item, terminal
+    from grpo_calc.write.page import COLOURS, Page, filled
 
-    console = terminal(out)
-    for place, record in enumerate(records):
+    page = Page(out)
+    for record in records:
         told = _told(record, lang)
-        head = Text(told.pop("key"), style="bold #0f766e")
-        if "symbol" in told:
-            head.append(f"  {told.pop('symbol')}", style="bold default")
-        head.append(f"  {told.pop('name')}", style="not bold default")
-        if place:
-            console.print()
-        console.print(head, soft_wrap=True)
-        names = {key: say(f"list.{key}", lang) for key in told}
-        width = max(cell_len(name) for name in names.values())
-        for key, value in told.items():
-            item(console, value, f"  {names[key]}{' ' * (width - cell_len(names[key]))}  ")
+        if page.lines:
+            page.line()
+        key, symbol, name = told.pop("key"), told.pop("symbol", ""), told.pop("name")
+        page.line((key, f"bold {COLOURS['ratio']}"), (f"  {symbol}" if symbol else "", "bold"), (f"  {name}", ""))
+        heads = {each: say(f"list.{each}", lang) for each in told}
+        width = max(map(cell_len, heads.values()))
+        for each, value in told.items():
+            page.item(value, f"  {filled(heads[each], width)}  ")
+    page.print()

@@ -16,7 +16,7 @@ def write_markdown(shown: Rows, out: TextIO, *, lang: str = "en") -> None:
     heads = [f"{_escaped(field.label.symbol)}<br>{_escaped(field.label.name(lang))}" for field in shown.fields]
     out.write(f"| {' | '.join(heads)} |\n")
     out.write(f"|{'|'.join(':--' if field.texts is not None else '--:' for field in shown.fields)}|\n")
-    columns = (cells(field, shown, [(0, shown.count)], lang) for field in shown.fields)
+    columns = (cells(field, shown, [(0, shown.length)], lang) for field in shown.fields)
     out.writelines(f"| {' | '.join(map(_escaped, row))} |\n" for row in zip(*columns, strict=True))
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -53,8 +53,7 @@ _STAGE_OF_NAME = {
 }
 
 
-@dataclass(frozen=True)
-class Field:
+class Field(NamedTuple):
     """One column of the rows: numbers (NaN is undefined), or texts; ``stage`` is its part in the story."""
 
     key: str
@@ -64,12 +63,11 @@ class Field:
     texts: Callable[[int, int], Sequence[str]] | None = None
 
 
-@dataclass(frozen=True)
-class Rows:
+class Rows(NamedTuple):
     """The rows of one level. ``kept`` is false where a row is masked: shown, counted nowhere (``None``: all count)."""
 
     level: Level
-    count: int
+    length: int
     fields: tuple[Field, ...]
     kept: np.ndarray[tuple[int, ...], np.dtype[np.bool_]] | None = None
 

@@ -1,0 +1,100 @@
+"""A page for the terminal: lines of styled pieces, gathered and printed at once; nothing in a text is interpreted.
+
+Widths are counted in cells, so Chinese text and emoji line up.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TextIO
+
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions
+from rich.segment import Segment
+
+Piece = tuple[str, str]
+"""A text and its style."""
+
+COLOURS = {
+    "inputs": "#b45309",
+    "advantage": "#b45309",
+    "ratio": "#0f766e",
+    "surrogate": "#4338ca",
+    "kl": "#7e22ce",
+    "loss": "#475569",
+    "gradient": "#475569",
+}
+"""Each stage's colour: white on it for a band, it alone for a symbol."""
+FAINT = "dim"
+
+# What may stand alone on a line: a run of spaces, a wide character, or a word; with the marks that cling to it.
+_UNIT = re.compile(r" +|[（“《]*(?:[⺀-￿]|[^ ⺀-￿“]+)[，。；：、！？）》”]*|.")
+
+
+class Page:
+    """Lines for one output stream."""
+
+    def __init__(self, out: TextIO) -> None:
+        self.console = Console(file=out, markup=False, emoji=False, highlight=False)
+        self.lines: list[tuple[Piece, ...]] = []
+
+    @property
+    def width(self) -> int:
+        """How many cells a line may have."""
+        return self.console.width
+
+    def line(self, *pieces: Piece) -> None:
+        """Add one line."""
+        self.lines.append(pieces)
+
+    def heading(self, title: str, stage: str = "loss") -> None:
+        """Add a band over what follows, after an empty line."""
+        if self.lines:
+            self.line()
+        self.line((f" {title} ", f"bold white on {COLOURS[stage]}"))
+
+    def item(self, text: str, indent: str = "  ", style: str = "") -> None:
+        """Add a paragraph, its lines after the first as far in as the first one's text."""
+        for place, part in enumerate(wrapped(text, self.width - cell_len(indent))):
+            self.line((" " * cell_len(indent) if place else indent, ""), (part, style))
+
+    def print(self) -> None:
+        """Print all lines; none is wrapped or cut."""
+        self.console.print(self, soft_wrap=True)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+        for line in self.lines:
+            yield from (Segment(text, console.get_style(style) if style else None) for text, style in line)
+            yield Segment.line()
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """A text in lines of at most so many cells, broken at spaces or between Chinese characters.
+
+    >>> wrapped("one two three", 8), wrapped("概率比，优势", 8), wrapped("abcdef", 4)
+    (['one two', 'three'], ['概率比，', '优势'], ['abcd', 'ef'])
+    """
+    width = max(width, 2)
+    lines, line = [], ""
+    for unit in _UNIT.findall(text):
+        if cell_len(line + unit.rstrip()) <= width:
+            line += unit
+            continue
+        lines.append(line.rstrip())
+        line = unit.lstrip()
+        while cell_len(line) > width:
+            cut = next(i for i in range(len(line), 0, -1) if cell_len(line[:i]) <= width)
+            lines.append(line[:cut])
+            line = line[cut:]
+    return [each for each in [*lines, line.rstrip()] if each] or [""]
+
+
+def filled(text: str, width: int) -> str:
+    """A text with spaces after it, to a width in cells."""
+    return text + " " * (width - cell_len(text))
+
+
+def pushed(text: str, width: int) -> str:
+    """A text with spaces before it, to a width in cells."""
+    return " " * (width - cell_len(text)) + text

@@ -32,14 +32,14 @@ class Format:
     open: Callable[[Source, str | None], Frame]
 
 
-def _claims_json(source: Source, head: bytes) -> bool:
+def _claims_json(_source: Source, head: bytes) -> bool:
     return looks_like_json(head.decode(encoding_of(head), "ignore"))
 
 
 FORMATS: tuple[Format, ...] = (
     Format("workbook", lambda source, head: head.startswith(b"PK") and zip_kind(source) == "workbook", open_workbook),
-    Format("json", _claims_json, lambda source, sheet: open_json(source)),
-    Format("delimited", lambda source, head: binary_kind(head) is None, lambda source, sheet: open_delimited(source)),
+    Format("json", _claims_json, lambda source, _sheet: open_json(source)),
+    Format("delimited", lambda _source, head: binary_kind(head) is None, lambda source, _sheet: open_delimited(source)),
 )
 """Tried in this order; the readers of trainers' own dumps go before them."""
 
@@ -47,7 +47,7 @@ FORMATS: tuple[Format, ...] = (
 def read(
     path: str | os.PathLike[str],
     *,
-    map: Mapping[str, str] = _NO_CHOICES,
+    map: Mapping[str, str] = _NO_CHOICES,  # noqa: A002 -- the word of the command line, --map
     sheet: str | None = None,
     on_policy: bool = False,
     texts: bool = True,
@@ -61,9 +61,14 @@ def read(
     Errors: :class:`~grpo_calc.say.Problem`, one line with the file, the line, the column, what was seen, what to do.
     """
     source = source_of(path)
+    with source.closing:
+        return _read(source, map, sheet, on_policy, texts)
+
+
+def _read(source: Source, chosen: Mapping[str, str], sheet: str | None, on_policy: bool, texts: bool) -> Table:
     try:
         frame = _open(source, sheet)
-        naming = name_columns(frame.header, map, frame.source, frame.header_line)
+        naming = name_columns(frame.header, chosen, frame.source, frame.header_line)
         if looks_like_metrics(frame.header, naming):
             raise Problem("read.metrics", source=frame.source, line=frame.header_line, seen=listed(frame.header))
         check_naming(naming, frame)

@@ -10,27 +10,33 @@ from dataclasses import dataclass
 from grpo_calc.read.faults import shown
 from grpo_calc.say import Note, Problem, note
 
-ALIASES: Mapping[str, tuple[str, ...]] = {
-    "group_id": ("group", "group_ids", "uid", "group_index", "_ng_task_index", "problem_id", "prompt_id", "question_id"),
-    "completion_id": ("completion_index", "response_id", "response_index", "rollout_index", "_ng_rollout_index", "sample_index", "sample_id"),
-    "token_index": ("token_idx", "token_position", "token_pos", "position"),
-    "token_id": ("token_ids", "completion_ids"),
-    "token": ("tokens", "token_text", "token_str"),
-    "reward": ("rewards", "score", "scores", "total_reward", "raw_reward"),
-    "advantage": ("advantages", "adv"),
-    "logp_new": ("per_token_logps", "trainer_logprobs", "curr_logprobs", "log_probs_new", "logprobs_new", "log_prob_new", "logprob_new", "new_logp", "new_logps",
-                 "new_logprobs", "new_log_probs"),
-    "logp_old": ("old_per_token_logps", "old_log_probs", "prev_logprobs", "old_logprobs", "log_probs_old", "logprobs_old", "log_prob_old", "logprob_old",
-                 "old_logp", "old_logps", "old_log_prob"),
-    "logp_ref": ("ref_per_token_logps", "ref_log_prob", "ref_log_probs", "base_action_log_probs", "ref_logprobs", "reference_policy_logprobs", "log_probs_ref",
-                 "logprobs_ref", "log_prob_ref", "logprob_ref", "ref_logp", "ref_logps"),
-    "logp_sampler": ("sampling_per_token_logps", "rollout_log_probs", "generation_logprobs", "generation_log_probs", "inference_logprobs",
-                     "output_token_logprobs", "sampler_logp", "sampler_logprobs"),
-    "prob_new": (), "prob_old": (), "prob_ref": (), "prob_sampler": (),
-    "mask": ("completion_mask", "response_mask", "action_mask", "loss_mask", "loss_masks", "token_loss_mask", "sample_loss_mask", "tool_mask"),
-    "entropy": ("entropies",),
-    "truncated": (),
-}  # fmt: skip
+_WORDS = {
+    "group_id": "group group_ids uid group_index _ng_task_index problem_id prompt_id question_id",
+    "completion_id": "completion_index response_id response_index rollout_index _ng_rollout_index sample_index "
+    "sample_id",
+    "token_index": "token_idx token_position token_pos position",
+    "token_id": "token_ids completion_ids",
+    "token": "tokens token_text token_str",
+    "reward": "rewards score scores total_reward raw_reward",
+    "advantage": "advantages adv",
+    "logp_new": "per_token_logps trainer_logprobs curr_logprobs log_probs_new logprobs_new log_prob_new logprob_new "
+    "new_logp new_logps new_logprobs new_log_probs",
+    "logp_old": "old_per_token_logps old_log_probs prev_logprobs old_logprobs log_probs_old logprobs_old log_prob_old "
+    "logprob_old old_logp old_logps old_log_prob",
+    "logp_ref": "ref_per_token_logps ref_log_prob ref_log_probs base_action_log_probs ref_logprobs "
+    "reference_policy_logprobs log_probs_ref logprobs_ref log_prob_ref logprob_ref ref_logp ref_logps",
+    "logp_sampler": "sampling_per_token_logps rollout_log_probs generation_logprobs generation_log_probs "
+    "inference_logprobs output_token_logprobs sampler_logp sampler_logprobs",
+    "prob_new": "",
+    "prob_old": "",
+    "prob_ref": "",
+    "prob_sampler": "",
+    "mask": "completion_mask response_mask action_mask loss_mask loss_masks token_loss_mask sample_loss_mask tool_mask",
+    "entropy": "entropies",
+    "truncated": "",
+}
+ALIASES: Mapping[str, tuple[str, ...]] = {name: tuple(words.split()) for name, words in _WORDS.items()}
+"""The canonical names, and the other names under which trainers and users write the same."""
 
 SHORT = {
     "group": "group_id",
@@ -203,7 +209,9 @@ def _asides(columns: Mapping[str, str], rest: Sequence[str]) -> list[Note]:
     # Only log-probs and ids: "rewards_x" beside "reward" is somebody's own column, "logp_rfe" is a slip.
     names = [name for name in ALIASES if name not in columns]
     for name in rest:
-        near = difflib.get_close_matches(name.strip().lower(), names, 1, 0.85) if name not in ambiguous else []
+        plain = name.strip().lower()  # "completion" is a text, not a slip of "completion_id"
+        slip = name not in ambiguous and plain != "completion"
+        near = difflib.get_close_matches(plain, names, 1, 0.85) if slip else []
         if near:
             notes.append(note("read.near", column=shown(name), option=near[0]))
     return notes

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from grpo_calc.read.aliases import listed, meaning
-from grpo_calc.read.block import Cells, Frame
+from grpo_calc.read.block import Cells, Frame, RowLines
 from grpo_calc.read.faults import shown
 from grpo_calc.read.locate import locate
 from grpo_calc.read.ours import is_ours, ours
@@ -23,14 +23,10 @@ Row = tuple[int, Mapping[str, Any]]
 def open_json(source: Source) -> Frame:
     """The frame of a JSON document or of JSON lines."""
     with source.text() as stream:
-        first, at = "", 0
-        for line in iter(lambda: _line(stream), ""):
-            at += 1
-            first = line.lstrip("\ufeff") if at == 1 else line
-            if first.strip():
-                break
+        lines = (line.lstrip("\ufeff") for line in iter(lambda: _line(stream), ""))
+        first = next((line for line in lines if line.strip()), "")
         alone = parse(first) if first.strip() else Bad("json", 0)
-        second = next((line for line in iter(lambda: _line(stream), "") if line.strip()), "")
+        second = next((line for line in lines if line.strip()), "")
     if not isinstance(alone, Bad) and second:
         return _of_rows(source.name, _json_lines(source))
     with source.text() as stream:
@@ -88,7 +84,7 @@ def _row_blocks(source: str, header: tuple[str, ...], rows: Iterator[Row]) -> It
                     raise Problem("read.late_column", source=source, line=line, column=shown(new))
         lines = [line for line, _ in part]
         columns = {name: [row.get(name) for _, row in part] for name in header}
-        yield Cells(columns, len(part), lambda row, column, item, lines=lines: lines[row])  # type: ignore[misc]
+        yield Cells(columns, len(part), RowLines(lines))
 
 
 def _of_document(source: str, text: str, value: Any) -> Frame:
@@ -99,7 +95,7 @@ def _of_document(source: str, text: str, value: Any) -> Frame:
         raise Problem("read.metrics", source=source, line=line("log_history"), seen="log_history")
     if is_ours(value):
         columns, count = ours(value)
-        return Frame(source, tuple(columns), iter([Cells(columns, count, lambda row, column, item: line("tokens"))]))
+        return Frame(source, tuple(columns), iter([Cells(columns, count, lambda _row, _column, _item: line("tokens"))]))
     if isinstance(value, list):
         for place, row in enumerate(value):
             if not isinstance(row, dict):
@@ -129,7 +125,7 @@ def _of_object(source: str, value: Mapping[str, Any], line: Any) -> Frame:
         not isinstance(entry, list) and meaning(key) not in (None, "mask") for key, entry in known.items()
     ):
         cells = Cells(
-            {key: [entry] for key, entry in value.items()}, 1, lambda row, column, item: line(*_path(column, item))
+            {key: [entry] for key, entry in value.items()}, 1, lambda _row, column, item: line(*_path(column, item))
         )
         if not lists and not any(
             name.startswith(("logp", "prob", "reward", "adv", "group")) for name in map(str, map(meaning, known))

@@ -21,6 +21,21 @@ Lines = Callable[[int, str, int | None], int]
 """The 1-based line in the file of (row in the block, column, place of a token in a list)."""
 
 
+class RowLines:
+    """The line of each row, whatever the column.
+
+    >>> RowLines(range(2, 9))(3, "reward", None)
+    5
+    """
+
+    def __init__(self, lines: Sequence[int] | Integers) -> None:
+        self._lines = lines
+
+    def __call__(self, row: int, _column: str, _item: int | None) -> int:
+        """See :data:`Lines`."""
+        return int(self._lines[row])
+
+
 class Block(Protocol):
     """Some rows of a file; columns go by their names in the file."""
 
@@ -57,7 +72,7 @@ class Cells:
     def changes(self, name: str) -> Flags:
         """See :class:`Block`.
 
-        >>> Cells({"id": ["a", "a", "b"]}, 3, lambda row, column, item: row + 2).changes("id")
+        >>> Cells({"id": ["a", "a", "b"]}, 3, RowLines([2, 3, 4])).changes("id")
         array([ True, False,  True])
         """
         cells = self.columns[name]

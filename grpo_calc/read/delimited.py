@@ -49,10 +49,10 @@ def unnamed(names: tuple[str, ...]) -> tuple[str, ...]:
 
 def _header(lines: Iterator[str], source: str) -> tuple[int, str, list[str]]:
     """The header's line (where it ends), the delimiter and the cells."""
-    at, told, line = 0, "", ""
-    for line in lines:
+    told, line, at = "", "", 0
+    for read in lines:
         at += 1
-        line = _clean(line, spaces=False)
+        line = _clean(read, spaces=False)
         bare = line.strip().strip('"')
         if not told and bare[:4].lower() == "sep=":
             told = line.rstrip("\r\n").strip('"')[4:5]
@@ -62,17 +62,20 @@ def _header(lines: Iterator[str], source: str) -> tuple[int, str, list[str]]:
         raise Problem("read.empty", source=source)
     rest = list(itertools.islice(lines, 64)) if line.count('"') % 2 else []
     best: tuple[int, int, str, list[str]] = (-1, 0, ",", [])
+    problem: Problem | None = None
     for delimiter in told or DELIMITERS:
         try:
             _, cells = next(records(iter([line, *rest]), delimiter, source, at))
-        except (Problem, StopIteration):
+        except StopIteration:
+            continue
+        except Problem as error:
+            problem = problem or error
             continue
         score = (sum(known(_clean(cell)) for cell in cells), len(cells))
         if score > best[:2]:
             best = (*score, delimiter, cells)
-    if best[0] < 0:
-        next(records(iter([line, *rest]), told or ",", source, at))  # raises the problem with its line
-        raise Problem("read.empty", source=source)
+    if best[0] <= 0 and problem:
+        raise problem
     return at + sum(cell.count("\n") for cell in best[3]), best[2], best[3]
 
 
@@ -103,70 +106,66 @@ def _lines(text: TextIO, source: str) -> Iterator[str]:
 
 
 def _blocks(source: Source, delimiter: str, names: tuple[str, ...], header_line: int) -> Iterator[Block]:
-    """The rows below the header."""
-    header, line, skip = unnamed(names), 1, header_line
-    pieces = source.utf8(CHUNK)
-    quick = delimiter.isascii()
-    held, wanted, ended = b"", 1, False
-    while not ended:
-        piece = next(pieces, None)
-        ended = piece is None
-        held += piece or b""
-        if skip:
-            skip, line, held = _skipped(held, skip, line, ended)
-            if skip:
-                continue
-        if ended and held and not held.endswith((b"\n", b"\r")):
-            held += b"\n"
-        if len(held) < wanted and not ended:
-            continue
-        cut = held.rfind(b"\n") + 1 if not ended else len(held)
-        if not cut or (held.count(b'"', 0, cut) % 2 and not ended):
-            if len(held) > LONGEST_RECORD:
-                raise Problem("read.long_record", source=source.name)
-            if not quick or len(held) > 8 * CHUNK:
-                break
-            wanted = 2 * len(held)
-            continue
-        wanted = 1
-        body, held = held[:cut], held[cut:]
-        if not body:
-            continue
-        chunk = split(body, delimiter, header, line) if quick else None
+    """The rows below the header, a chunk of whole lines at a time."""
+    header, line = unnamed(names), header_line + 1
+    pieces = _below(source.utf8(CHUNK), header_line)
+    for body, held, sure in _whole_lines(pieces):
+        chunk = split(body, delimiter, header, line) if sure else None
+        if chunk is None and (not sure or b'"' in body):  # where records end is not certain: carefully to the end
+            lines = _text_lines(itertools.chain([body, held], pieces), source.name)
+            yield from blocks(records(lines, delimiter, source.name, line), header, source.name)
+            return
+        text = body.decode("utf-8")  # also where nothing needs it: bytes that are no text are refused
         if chunk is not None:
-            if not body.isascii():
-                body.decode("utf-8")
             yield chunk
-        elif b'"' in body and not ended:  # a stray quote: where records end is no longer sure
-            held = body + held
-            break
         else:
-            text = body.decode("utf-8")
-            yield from blocks(records(io.StringIO(text, newline=""), delimiter, source.name, line), header, source.name)
-            line += line_ends(text)
+            lines = iter(io.StringIO(text, newline=""))
+            yield from blocks(records(lines, delimiter, source.name, line), header, source.name)
+        line += line_ends(text)
+
+
+def _whole_lines(pieces: Iterator[bytes]) -> Iterator[tuple[bytes, bytes, bool]]:
+    """Chunks that end where a line ends, outside of quotes; what is held back; whether that could be made sure."""
+    held, wanted = b"", 1
+    for piece in pieces:
+        held += piece
+        if len(held) < wanted:
             continue
-        line += body.count(b"\n") if b"\r" not in body else line_ends(body.decode("utf-8"))
-    if not ended:
-        yield from blocks(
-            records(_text_lines(itertools.chain([held], pieces), source.name), delimiter, source.name, line),
-            header,
-            source.name,
-        )
+        cut = held.rfind(b"\n") + 1
+        if cut and not held.count(b'"', 0, cut) % 2:
+            body, held, wanted = held[:cut], held[cut:], 1
+            yield body, held, True
+        elif len(held) > 8 * CHUNK:
+            yield held, b"", False
+            return
+        else:
+            wanted = 2 * len(held)
+    if held:
+        yield held if held.endswith((b"\n", b"\r")) else held + b"\n", b"", True
 
 
-def _skipped(held: bytes, skip: int, line: int, ended: bool) -> tuple[int, int, bytes]:
-    """Leave out ``skip`` lines at the beginning, where they are complete; the rest of the work is returned."""
-    while skip:
-        ends = [place for place in (held.find(b"\n"), held.find(b"\r")) if place >= 0]
-        if not ends:
-            return (0, line, b"") if ended else (skip, line, held)
-        end = min(ends)
-        if held[end : end + 1] == b"\r":
-            if end + 1 == len(held) and not ended:
-                return skip, line, held
-            end += held[end + 1 : end + 2] == b"\n"
-        held, skip, line = held[end + 1 :], skip - 1, line + 1
-    return 0, line, held
+def _below(pieces: Iterator[bytes], lines: int) -> Iterator[bytes]:
+    """The bytes after so many lines, whatever ends them."""
+    held = b""
+    for piece in pieces:
+        held += piece
+        while lines and (end := _line_end(held)):
+            held, lines = held[end:], lines - 1
+        if not lines:
+            yield held
+            yield from pieces
+
+
+def _line_end(held: bytes) -> int:
+    """Where the first line is over; 0 where that cannot be told yet."""
+    ends = [place for place in (held.find(b"\n"), held.find(b"\r")) if place >= 0]
+    if not ends:
+        return 0
+    end = min(ends)
+    if held[end : end + 1] == b"\n":
+        return end + 1
+    # A carriage return at the very end may have its line feed in the next piece.
+    return 0 if end + 1 == len(held) else end + 1 + (held[end + 1 : end + 2] == b"\n")
 
 
 def _text_lines(pieces: Iterator[bytes], source: str) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from enum import Enum
 from typing import Any
 
@@ -24,24 +25,31 @@ class Fault(Enum):
 
 
 SENTENCE = {
-    Fault.MISSING: "missing", Fault.COMMA: "comma", Fault.POINT: "point", Fault.NAN: "not_finite", Fault.MINUS_INFINITY: "not_finite",
-    Fault.INFINITY: "not_finite", Fault.TEXT_INFINITY: "not_finite", Fault.LARGE: "not_finite",
-}  # fmt: skip
+    Fault.MISSING: "missing",
+    Fault.COMMA: "comma",
+    Fault.POINT: "point",
+    **dict.fromkeys(
+        (Fault.NAN, Fault.MINUS_INFINITY, Fault.INFINITY, Fault.TEXT_INFINITY, Fault.LARGE),
+        "not_finite",
+    ),
+}
 
 HARMLESS = frozenset({Fault.MISSING, Fault.NAN, Fault.MINUS_INFINITY, Fault.INFINITY})
 """What the cell of a masked token may hold."""
 
 
 def shown(value: Any, width: int = 60) -> str:
-    """A value as a person can read it on one line, cut to ``width`` characters.
+    r"""A value as a person can read it on one line, cut to ``width`` characters.
 
-    >>> shown("a\\nb"), shown(None), shown(True), shown([1, 2]), shown("x" * 99, 5)
-    ('a\\\\nb', 'null', 'true', '[...]', 'xxxxx...')
+    >>> shown("a\nb"), shown(None), shown(True), shown([1, 2]), shown("x" * 99, 5)
+    ('a\\nb', 'null', 'true', '[...]', 'xxxxx...')
     """
     if isinstance(value, str):
         text = value
     elif value is None or isinstance(value, bool):
         text = {None: "null", True: "true", False: "false"}[value]
+    elif isinstance(value, float) and not math.isfinite(value):
+        text = "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     elif isinstance(value, (list, tuple)):
         text = "[...]" if value else "[]"
     elif isinstance(value, dict):
@@ -55,9 +63,9 @@ def shown(value: Any, width: int = 60) -> str:
 
 
 def shown_cell(value: Any) -> str:
-    """A cell as it was seen, with the code point of a character that only looks like part of a number.
+    r"""A cell as it was seen, with the code point of a character that only looks like part of a number.
 
-    >>> shown_cell("\\u22120.5"), shown_cell("12%")
+    >>> shown_cell("\u22120.5"), shown_cell("12%")
     ('\u22120.5 (U+2212)', '12%')
     """
     strange = next((c for c in value if ord(c) > 127), None) if isinstance(value, str) else None

@@ -1,4 +1,4 @@
-"""Logit vectors: columns x1..xK (old), y1..yK (new) and the 1-based chosen component ``action``; log-softmax in float64."""
+"""Logit vectors: columns x1..xK (old), y1..yK (new) and the chosen component ``action``, counted from 1."""
 
 from __future__ import annotations
 

@@ -18,6 +18,12 @@ from grpo_calc.table import Floats
 NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 COMMA_NUMBER = re.compile(r"[+-]?(?:[0-9]+,?[0-9]*|,[0-9]+)(?:[eE][+-]?[0-9]+)?")
 WITH_COMMAS = re.compile(r"[+-]?[0-9.,]*,[0-9.,]*(?:[eE][+-]?[0-9]+)?")
+WORDS = {
+    "": Fault.MISSING,
+    **dict.fromkeys(("nan", "+nan", "-nan"), Fault.NAN),
+    **dict.fromkeys(("-inf", "-infinity"), Fault.MINUS_INFINITY),
+    **dict.fromkeys(("inf", "+inf", "infinity", "+infinity"), Fault.TEXT_INFINITY),
+}
 TRUTHS = {"true": 1.0, "false": 0.0}
 BLANKS = " \t\r\n"
 
@@ -36,33 +42,28 @@ def number(cell: Any, decimal: str = ".") -> float | Fault:
         return Fault.MISSING
     if isinstance(cell, (bool, np.bool_)):
         return Fault.BOOLEAN
-    if isinstance(cell, (int, float)):
-        try:
-            value = float(cell)
-        except OverflowError:
-            return Fault.LARGE
-        if math.isfinite(value):
-            return value
-        return Fault.NAN if math.isnan(value) else Fault.INFINITY if value > 0 else Fault.MINUS_INFINITY
-    return Fault.TEXT
+    return _finite(cell) if isinstance(cell, (int, float)) else Fault.TEXT
+
+
+def _finite(cell: float) -> float | Fault:
+    try:
+        value = float(cell)
+    except OverflowError:
+        return Fault.LARGE
+    if math.isfinite(value):
+        return value
+    return Fault.NAN if math.isnan(value) else Fault.INFINITY if value > 0 else Fault.MINUS_INFINITY
 
 
 def _written(text: str, decimal: str) -> float | Fault:
     if (NUMBER if decimal == "." else COMMA_NUMBER).fullmatch(text):
         value = float(text if decimal == "." else text.replace(",", "."))
         return value if math.isfinite(value) else Fault.LARGE
-    if not text:
-        return Fault.MISSING
     if decimal == "." and WITH_COMMAS.fullmatch(text):
         return Fault.COMMA
     if decimal == "," and NUMBER.fullmatch(text):
         return Fault.POINT
-    word = text.lower()
-    if word in ("nan", "+nan", "-nan"):
-        return Fault.NAN
-    if word in ("-inf", "-infinity"):
-        return Fault.MINUS_INFINITY
-    return Fault.TEXT_INFINITY if word in ("inf", "+inf", "infinity", "+infinity") else Fault.TEXT
+    return WORDS.get(text.lower(), Fault.TEXT)
 
 
 def numbers(cells: Sequence[Any], decimal: str = ".") -> tuple[Floats, dict[int, Fault]]:
@@ -102,7 +103,7 @@ def truth(cell: Any) -> float | None:
     if isinstance(cell, str) and cell.strip(BLANKS).lower() in TRUTHS:
         return TRUTHS[cell.strip(BLANKS).lower()]
     value = number(cell)
-    return value if value == 0.0 or value == 1.0 else None
+    return value if isinstance(value, float) and value in {0.0, 1.0} else None
 
 
 def whole(cell: Any) -> int | None:

@@ -40,16 +40,15 @@ def _rows(value: Any) -> list[Mapping[str, Any]] | None:
 def ours(value: Mapping[str, Any]) -> tuple[dict[str, Sequence[Any]], int]:
     """Its completions, one a row, with their tokens as lists.
 
-    >>> columns, count = ours({"recipe": {}, "completions": [{"group_id": "a", "completion_id": "1", "reward": 1.0, "length": 1}],
-    ...     "tokens": [{"group_id": "a", "completion_id": "1", "logp_new": -1.0, "ratio": 1.0}]})
-    >>> columns
+    >>> completions = [{"group_id": "a", "completion_id": "1", "reward": 1.0, "length": 1}]
+    >>> tokens = [{"group_id": "a", "completion_id": "1", "logp_new": -1.0, "ratio": 1.0}]
+    >>> ours({"recipe": {}, "completions": completions, "tokens": tokens})[0]
     {'group_id': ['a'], 'completion_id': ['1'], 'reward': [1.0], 'logp_new': [[-1.0]]}
     """
     tokens, completions = _rows(value["tokens"]) or [], _rows(value["completions"]) or []
     places = {_key(row): place for place, row in enumerate(completions)}
-    lists: dict[str, list[list[Any]]] = {
-        name: [[] for _ in completions] for name in TOKEN_INPUTS if any(row.get(name) is not None for row in tokens)
-    }
+    given = [name for name in TOKEN_INPUTS if any(row.get(name) is not None for row in tokens)]
+    lists: dict[str, list[list[Any]]] = {name: [[] for _ in completions] for name in given}
     for row in tokens:
         place = places.get(_key(row))
         if place is not None:

@@ -1,4 +1,7 @@
-"""JSON, strictly: no key twice, no digits without end, no nesting without end; NaN and Infinity are read (a masked token may hold them)."""
+"""JSON, strictly: no key twice, no digits without end, no nesting without end.
+
+NaN and Infinity are read: a masked token may hold them.
+"""
 
 from __future__ import annotations
 

@@ -33,10 +33,11 @@ def check_naming(naming: Naming, frame: Frame) -> None:
     """Refuse a file whose columns cannot be worked: nothing known, or rewards without a group.
 
     >>> from grpo_calc.read.aliases import name_columns
-    >>> check_naming(name_columns(["prompt", "reward"], {}, "f", 1), Frame("f", ("prompt", "reward"), iter(())))
+    >>> naming = name_columns(["prompt", "reward"], {}, "f", 1)
+    >>> check_naming(naming, Frame("f", ("prompt", "reward"), iter(())))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    grpo_calc.say.Problem: f: line 1: no group column: rewards are compared within a group; could it be prompt? Then add --map group=prompt
+    grpo_calc.say.Problem: f: line 1: no group column: ... could it be prompt? Then add --map group=prompt
     """
     if not naming.logits[0] and not any(
         name.startswith(("logp_", "prob_", "reward", "advantage")) for name in naming.columns
@@ -94,7 +95,7 @@ def table_of(parts: Parts, naming: Naming, frame: Frame, on_policy: bool) -> Tab
         completion_id=parts.completion,
         mask=mask,
         texts=texts,
-        row=parts.row if len(tokens) else None,
+        row=parts.row if tokens else None,
         source=frame.source,
         notes=tuple(notes),
     )

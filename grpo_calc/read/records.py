@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from grpo_calc.read.block import Cells
+from grpo_calc.read.block import Cells, RowLines
 from grpo_calc.say import Problem
 
 ROWS = 4096
@@ -17,11 +17,11 @@ Record = tuple[int, list[str]]
 
 
 def records(lines: Iterator[str], delimiter: str, source: str, first_line: int = 1) -> Iterator[Record]:
-    """The records of text lines (line ends kept) with the line where each begins; blank ones are skipped.
+    r"""The records of text lines (line ends kept) with the line where each begins; blank ones are skipped.
 
     A cell may be quoted and then hold delimiters, line ends and doubled quotes, and be of any length.
 
-    >>> list(records(iter(['a,"x,""y"\\n', "\\n", "b,c"]), ",", "f"))
+    >>> list(records(iter(['a,"x,""y"\n', "\n", "b,c"]), ",", "f"))
     [(1, ['a', 'x,"y']), (3, ['b', 'c'])]
     """
     at = first_line - 1
@@ -87,15 +87,5 @@ def blocks(found: Iterator[Record], header: tuple[str, ...], source: str) -> Ite
         yield Cells(
             dict(zip(header, zip(*(cells for _, cells in part), strict=True), strict=True)),
             len(part),
-            _Lines([line for line, _ in part]),
+            RowLines([line for line, _ in part]),
         )
-
-
-class _Lines:
-    """The line of each row."""
-
-    def __init__(self, lines: list[int]) -> None:
-        self._lines = lines
-
-    def __call__(self, row: int, column: str, item: int | None) -> int:
-        return self._lines[row]

@@ -1,4 +1,7 @@
-"""From cells to numbers that count: masks, log-probs, probabilities; a masked token's cells may hold anything harmless."""
+"""From cells to numbers that count: masks, log-probs, probabilities.
+
+A masked token's cells may hold anything harmless.
+"""
 
 from __future__ import annotations
 
@@ -50,20 +53,19 @@ def mask_of(values: Floats, faults: Mapping[int, Fault], fail: Fail, seen: Seen)
 
 
 def token_numbers(
-    name: str, values: Floats, faults: Mapping[int, Fault], masked: Flags | None, fail: Fail, seen: Seen
+    name: str, masked: Flags | None, values: Floats, faults: Mapping[int, Fault], fail: Fail, seen: Seen
 ) -> Floats:
     """A token column, log-probs where it holds probabilities; ``masked`` are the tokens that do not count.
 
-    >>> token_numbers("prob_new", np.array([1.0, np.nan]), {1: Fault.MISSING}, np.array([False, True]), None, None)
+    >>> token_numbers("prob_new", np.array([False, True]), np.array([1.0, np.nan]), {1: Fault.MISSING}, None, None)
     array([ 0., nan])
 
     Errors: a fault, a probability outside of (0, 1], a sentinel, each only where the token counts.
     """
     blank_is_fine = name == "entropy"
     for place, fault in faults.items():
-        if not (fault in HARMLESS and (masked is not None and masked[place])) and not (
-            blank_is_fine and fault is Fault.MISSING
-        ):
+        off = masked is not None and masked[place]
+        if not (off and fault in HARMLESS) and not (blank_is_fine and fault is Fault.MISSING):
             raise fail(fault, place, seen(place))
     if name.startswith("prob_"):
         outside = ~((values > 0) & (values <= 1))
@@ -85,7 +87,7 @@ def token_numbers(
 
 
 def shared_numbers(
-    name: str, values: Floats, faults: Mapping[int, Fault], masked: Flags | None, fail: Fail, seen: Seen
+    name: str, masked: Flags | None, values: Floats, faults: Mapping[int, Fault], fail: Fail, seen: Seen
 ) -> Floats:
     """A column that a whole completion shares (reward, advantage); an empty cell is missing, never 0."""
     for place, fault in faults.items():
@@ -109,4 +111,4 @@ def canonical(name: str) -> str:
 
 def shared_names(columns: Sequence[str]) -> list[str]:
     """Those of the columns that a completion has one value of."""
-    return [name for name in columns if name == "truncated" or name == "reward" or name.startswith("reward_")]
+    return [name for name in columns if name in {"truncated", "reward"} or name.startswith("reward_")]

@@ -14,7 +14,9 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import BinaryIO, TextIO, cast
 
 from grpo_calc.read.faults import shown
@@ -36,11 +38,27 @@ MARKS = (
 )
 
 KINDS = (
-    (b"\x89PNG", "PNG"), (b"\xff\xd8\xff", "JPEG"), (b"GIF8", "GIF"), (b"%PDF", "PDF"), (b"PAR1", "Parquet"), (b"ARROW1", "Arrow"),
-    (b"\xd0\xcf\x11\xe0", "XLS / OLE2"), (b"\x93NUMPY", "NumPy .npy"), (b"\x1f\x8b", "gzip"), (b"BZh", "bzip2"), (b"\xfd7zXZ", "xz"),
-    (b"\x28\xb5\x2f\xfd", "Zstandard"), (b"\x80\x02", "pickle"), (b"\x80\x04", "pickle"), (b"\x80\x05", "pickle"), (b"SQLite format", "SQLite"),
-    (b"\x89HDF", "HDF5"), (b"PK\x03\x04", "ZIP"), (b"PK\x05\x06", "ZIP"), (b"\x7fELF", "ELF"),
-)  # fmt: skip
+    (b"\x89PNG", "PNG"),
+    (b"\xff\xd8\xff", "JPEG"),
+    (b"GIF8", "GIF"),
+    (b"%PDF", "PDF"),
+    (b"PAR1", "Parquet"),
+    (b"ARROW1", "Arrow"),
+    (b"\xd0\xcf\x11\xe0", "XLS / OLE2"),
+    (b"\x93NUMPY", "NumPy .npy"),
+    (b"\x1f\x8b", "gzip"),
+    (b"BZh", "bzip2"),
+    (b"\xfd7zXZ", "xz"),
+    (b"\x28\xb5\x2f\xfd", "Zstandard"),
+    (b"\x80\x02", "pickle"),
+    (b"\x80\x04", "pickle"),
+    (b"\x80\x05", "pickle"),
+    (b"SQLite format", "SQLite"),
+    (b"\x89HDF", "HDF5"),
+    (b"PK\x03\x04", "ZIP"),
+    (b"PK\x05\x06", "ZIP"),
+    (b"\x7fELF", "ELF"),
+)
 
 
 @dataclass(frozen=True)
@@ -49,10 +67,12 @@ class Source:
 
     name: str
     opener: Callable[[], BinaryIO]
+    closing: ExitStack = field(default_factory=ExitStack)
+    """Closes, in the end, whatever was opened."""
 
     def open(self) -> BinaryIO:
         """The bytes from the beginning, unpacked where they are gzip."""
-        raw = self.opener()
+        raw = self.closing.enter_context(self.opener())
         magic = raw.read(2)
         raw.seek(0)
         if magic != GZIP:
@@ -72,7 +92,8 @@ class Source:
 
     def text(self) -> TextIO:
         """The text, line ends as they are."""
-        return io.TextIOWrapper(self.open(), encoding=self.encoding(), newline="")
+        encoding = self.encoding()  # before opening: what was spooled has one place, shared by all its readers
+        return io.TextIOWrapper(self.open(), encoding=encoding, newline="")
 
     def utf8(self, size: int) -> Iterator[bytes]:
         """The text in UTF-8, in pieces of about ``size`` bytes; a piece may end anywhere."""
@@ -107,15 +128,9 @@ class _Unpacked(io.RawIOBase):
         return len(piece)
 
     def close(self) -> None:
+        self._stream.close()
         self._raw.close()
         super().close()
-
-
-class _Kept(io.BufferedReader):
-    """A reader over a kept temporary file: closing it leaves the file open for the next reading."""
-
-    def close(self) -> None:
-        pass
 
 
 def source_of(path: str | os.PathLike[str]) -> Source:
@@ -129,48 +144,51 @@ def source_of(path: str | os.PathLike[str]) -> Source:
         return _spooled("stdin", stream if stream is not None else io.BytesIO(sys.stdin.read().encode("utf-8")))
     name = shown(text, 200)
     try:
-        mode = os.stat(text).st_mode
+        mode = Path(text).stat().st_mode
         if stat.S_ISDIR(mode):
             raise Problem("read.directory", source=name)
         if not stat.S_ISREG(mode):  # a pipe can be read only once
-            with open(text, "rb") as pipe:
+            with Path(text).open("rb") as pipe:
                 return _spooled(name, pipe)
-        with open(text, "rb"):
+        with Path(text).open("rb"):
             pass
     except (FileNotFoundError, NotADirectoryError, ValueError):
         raise Problem("read.missing_file", source=name) from None
     except OSError as error:
         raise Problem("read.unreadable", source=name, reason=error.strerror or type(error).__name__) from None
-    return Source(name, lambda: open(text, "rb"))
+    return Source(name, lambda: Path(text).open("rb"))
 
 
 def _spooled(name: str, stream: BinaryIO) -> Source:
-    kept = tempfile.TemporaryFile()
+    """What can be read only once, kept in a temporary file."""
+    kept = tempfile.TemporaryFile()  # noqa: SIM115 -- closed with the source
     while piece := stream.read(1 << 20):
         kept.write(piece)
     kept.flush()
-    raw = cast(io.RawIOBase, getattr(kept, "raw", kept))
 
     def opener() -> BinaryIO:
-        raw.seek(0)
-        return cast(BinaryIO, _Kept(raw))
+        again = os.fdopen(os.dup(kept.fileno()), "rb")
+        again.seek(0)
+        return again
 
-    return Source(name, opener)
+    source = Source(name, opener)
+    source.closing.callback(kept.close)
+    return source
 
 
 def encoding_of(head: bytes) -> str:
-    """The encoding that a mark at the beginning names.
+    r"""The encoding that a mark at the beginning names.
 
-    >>> encoding_of(b"\\xff\\xfea\\x00"), encoding_of(b"abc")
+    >>> encoding_of(b"\xff\xfea\x00"), encoding_of(b"abc")
     ('utf-16', 'utf-8')
     """
     return next((name for mark, name in MARKS if head.startswith(mark)), "utf-8")
 
 
 def binary_kind(head: bytes) -> str | None:
-    """What kind of binary file the first bytes show, or ``None`` for text.
+    r"""What kind of binary file the first bytes show, or ``None`` for text.
 
-    >>> binary_kind(b"\\x89PNG..."), binary_kind(b"group_id,reward")
+    >>> binary_kind(b"\x89PNG..."), binary_kind(b"group_id,reward")
     ('PNG', None)
     """
     kind = next((name for magic, name in KINDS if head.startswith(magic)), None)
@@ -181,7 +199,8 @@ def binary_kind(head: bytes) -> str | None:
 
 def undecodable_line(source: Source) -> int:
     """The 1-based line of the first bytes that are not in the file's encoding."""
-    decoder = codecs.getincrementaldecoder(source.encoding())()
+    encoding = source.encoding()
+    decoder = codecs.getincrementaldecoder(encoding)()
     line = 1
     with source.open() as stream:
         while True:
@@ -190,15 +209,15 @@ def undecodable_line(source: Source) -> int:
                 line += line_ends(decoder.decode(piece, not piece))
             except UnicodeDecodeError as error:
                 good = error.object[: error.start]
-                return line + line_ends(good.decode(source.encoding(), "ignore"))
+                return line + line_ends(good.decode(encoding, "ignore"))
             if not piece:
                 return line
 
 
 def line_ends(text: str) -> int:
-    """How many line ends a text holds: LF, CR LF, or a CR alone.
+    r"""How many line ends a text holds: LF, CR LF, or a CR alone.
 
-    >>> line_ends("a\\r\\nb\\nc\\rd")
+    >>> line_ends("a\r\nb\nc\rd")
     3
     """
     return text.count("\n") + (text.count("\r") - text.count("\r\n") if "\r" in text else 0)

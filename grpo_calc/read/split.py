@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from grpo_calc.read.block import Lines
+from grpo_calc.read.block import Lines, RowLines
 from grpo_calc.read.faults import Fault
 from grpo_calc.read.numbers import number
 from grpo_calc.read.words import PADDING, Bytes, Flags, changes, decimals
@@ -69,12 +69,12 @@ class Chunk:
 
 
 def split(body: bytes, delimiter: str, header: tuple[str, ...], first_line: int) -> Chunk | None:
-    """The cells of whole lines, or ``None`` where they are not regular.
+    r"""The cells of whole lines, or ``None`` where they are not regular.
 
-    >>> chunk = split(b'a,1\\nb,"2"\\n', ",", ("id", "x"), 2)
+    >>> chunk = split(b'a,1\nb,"2"\n', ",", ("id", "x"), 2)
     >>> chunk.cells("id"), chunk.numbers("x", ".")[0], chunk.line(1, "x", None)
     (['a', 'b'], array([1., 2.]), 3)
-    >>> split(b"a,1\\n\\nb,2\\n", ",", ("id", "x"), 2) is None
+    >>> split(b"a,1\n\nb,2\n", ",", ("id", "x"), 2) is None
     True
     """
     width, returns = len(header), body.count(b"\r")
@@ -87,7 +87,7 @@ def split(body: bytes, delimiter: str, header: tuple[str, ...], first_line: int)
     marks = ends | (text == ord(delimiter))
     if quoted:
         inside = (np.cumsum(text == QUOTE, dtype=np.int64) & 1).astype(np.bool_)
-        if not _well_quoted(text, marks, inside):
+        if not _well_quoted(text, marks):
             return None
         marks &= ~inside
     at = np.flatnonzero(marks)
@@ -102,7 +102,7 @@ def split(body: bytes, delimiter: str, header: tuple[str, ...], first_line: int)
         end = end.copy()
         last = end[:, -1]
         end[:, -1] -= (last > start[:, -1]) & (text[last - 1] == CR)
-    lines: Lines = _Even(first_line)
+    lines: Lines = RowLines(range(first_line, first_line + rows))
     doubled = False
     if quoted:
         opened = text[start] == QUOTE
@@ -111,13 +111,13 @@ def split(body: bytes, delimiter: str, header: tuple[str, ...], first_line: int)
         doubled = b'""' in body
         if int(ends.sum()) != rows:
             before = np.concatenate(([0], np.cumsum(ends)))
-            lines = _Uneven((first_line + before[start[:, 0]]).astype(np.int64))
+            lines = RowLines(first_line + before[start[:, 0]])
     if (start == end).all(axis=1).any():  # a row of nothing but delimiters
         return None
     return Chunk(body, raw, start, end, {name: place for place, name in enumerate(header)}, lines, doubled)
 
 
-def _well_quoted(text: Bytes, marks: Flags, inside: Flags) -> bool:
+def _well_quoted(text: Bytes, marks: Flags) -> bool:
     """Whether every quote opens a cell, closes one, or is doubled within one."""
     at = np.flatnonzero(text == QUOTE)
     if len(at) % 2:
@@ -128,23 +128,3 @@ def _well_quoted(text: Bytes, marks: Flags, inside: Flags) -> bool:
     stops = marks[np.minimum(after, len(text) - 1)] | (text[np.minimum(after, len(text) - 1)] == QUOTE)
     crlf = (text[np.minimum(after, len(text) - 1)] == CR) & (text[np.minimum(after + 1, len(text) - 1)] == LF)
     return bool(begins.all() and (stops | crlf).all())
-
-
-class _Even:
-    """Every row on one line."""
-
-    def __init__(self, first: int) -> None:
-        self._first = first
-
-    def __call__(self, row: int, column: str, item: int | None) -> int:
-        return self._first + row
-
-
-class _Uneven:
-    """Some cells hold line ends."""
-
-    def __init__(self, lines: Integers) -> None:
-        self._lines = lines
-
-    def __call__(self, row: int, column: str, item: int | None) -> int:
-        return int(self._lines[row])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -137,9 +138,7 @@ class _Rows:
             self.book.mask.append(mask)
         for name, rows in lists.items():
             if name in TOKEN_NUMBERS:
-                values = self._flat(
-                    name, rows, lambda v, f, fail, seen, name=name: token_numbers(name, v, f, masked, fail, seen)
-                )
+                values = self._flat(name, rows, functools.partial(token_numbers, name, masked))
                 self.book.tokens.setdefault(canonical(name), []).append(values)
         if "advantage" in lists:
             self._advantage(lists["advantage"], masked)
@@ -152,9 +151,8 @@ class _Rows:
                 key = "one_number" if _is_list(seen) else fault
                 return cell_problem(key, source=self.source, line=line(row, column, None), column=column, seen=seen)
 
-            self.book.shared.setdefault(name, []).append(
-                shared_numbers(name, values, faults, None, fail, cells.__getitem__)
-            )
+            settled = shared_numbers(name, None, values, faults, fail, cells.__getitem__)
+            self.book.shared.setdefault(name, []).append(settled)
         if texts:
             self._texts()
         self.book.lengths.append(self.lengths)
@@ -166,19 +164,8 @@ class _Rows:
             block.line(row, self.columns.get("reward", next(iter(self.columns.values()))), None)
             for row in range(block.count)
         ]
-        for name, into in (("group_id", book.group), ("completion_id", book.completion)):
-            if name not in self.columns:
-                into += (
-                    ["1"] * block.count if name == "group_id" else [str(begin + row + 1) for row in range(block.count)]
-                )
-                continue
-            column = self.columns[name]
-            for row, cell in enumerate(block.cells(column)):
-                if not written(cell).strip() or isinstance(cell, (list, dict)):
-                    raise cell_problem(
-                        "missing_id", source=self.source, line=block.line(row, column, None), column=column, seen=cell
-                    )
-                into.append(written(cell))
+        book.group += self._column_of_ids("group_id") or ["1"] * block.count
+        book.completion += self._column_of_ids("completion_id") or [str(begin + row + 1) for row in range(block.count)]
         if "completion_id" in self.columns:
             for place in range(begin, len(book.completion)):
                 key = (book.group[place], book.completion[place])
@@ -193,6 +180,17 @@ class _Rows:
                         seen=shown(key[1]),
                     )
                 book.seen[key] = place
+
+    def _column_of_ids(self, name: str) -> list[str] | None:
+        if name not in self.columns:
+            return None
+        column = self.columns[name]
+        cells = self.block.cells(column)
+        for row, cell in enumerate(cells):
+            if not written(cell).strip() or isinstance(cell, (list, dict)):
+                line = self.block.line(row, column, None)
+                raise cell_problem("missing_id", source=self.source, line=line, column=column, seen=cell)
+        return [written(cell) for cell in cells]
 
     def _lists(self, name: str) -> list[Any]:
         """A column's lists; a plain cell stays as it is."""
@@ -233,8 +231,9 @@ class _Rows:
                 if lengths[row] < 0:
                     lengths[row], by[row] = size, self.columns[name]
                 elif lengths[row] != size:
-                    raise Problem("read.lengths", source=self.source, line=self.block.line(row, self.columns[name], None), column=shown(self.columns[name]),
-                                  seen=size, other=shown(by[row]), expected=int(lengths[row]))  # fmt: skip
+                    line = self.block.line(row, self.columns[name], None)
+                    values = {"column": shown(self.columns[name]), "seen": size, "other": shown(by[row])}
+                    raise Problem("read.lengths", source=self.source, line=line, expected=int(lengths[row]), **values)
         self.lengths = np.maximum(lengths, 0)
 
     def _flat(self, name: str, rows: list[Any], settle: Callable[..., Floats]) -> Floats:
@@ -256,7 +255,7 @@ class _Rows:
                 fault, source=self.source, line=self.block.line(row, column, item), column=column, seen=seen, item=item
             )
 
-        return settle(values, faults, fail=fail, seen=flat.__getitem__)
+        return settle(values, faults, fail, flat.__getitem__)
 
     def _advantage(self, rows: list[Any], masked: Flags | None) -> None:
         def settled(
@@ -265,7 +264,7 @@ class _Rows:
             for place, fault in faults.items():
                 if fault is Fault.MISSING and not (masked is not None and masked[place]):
                     raise fail(fault, place, seen(place))
-            return shared_numbers("advantage", values, faults, masked, fail, seen)
+            return shared_numbers("advantage", masked, values, faults, fail, seen)
 
         self.book.advantage.append(self._flat("advantage", rows, settled))
         alone = np.full(len(rows), np.nan)
@@ -286,13 +285,9 @@ class _Rows:
             if name not in self.columns or name in self.book.unfit:
                 continue
             for cell, length in zip(self.block.cells(self.columns[name]), self.lengths.tolist(), strict=True):
-                value: Sequence[Any] | None = (
-                    parse_list(cell)
-                    if isinstance(cell, str) and _is_list(cell) and length != 1
-                    else cell
-                    if isinstance(cell, list)
-                    else [cell]
-                )
+                value: Sequence[Any] | None = cell if isinstance(cell, list) else [cell]
+                if isinstance(cell, str) and _is_list(cell) and length != 1:
+                    value = parse_list(cell)
                 if value is None or len(value) != length:
                     self.book.unfit.add(name)
                     break

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import datetime
 import itertools
+import struct
 import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO
 
 from grpo_calc.read.aliases import listed
-from grpo_calc.read.block import Cells, Frame
+from grpo_calc.read.block import Cells, Frame, RowLines
 from grpo_calc.read.delimited import unnamed
 from grpo_calc.read.faults import shown
 from grpo_calc.read.source import Source
@@ -22,8 +24,20 @@ LARGEST_RATIO = 100
 """Beyond ``MODEST_UNPACKED`` bytes a workbook may not be more than this many times its packed size."""
 MOST_COLUMNS = 16_384
 ROWS = 4096
-BROKEN = (zipfile.BadZipFile, KeyError, ValueError, TypeError, AttributeError, IndexError, EOFError, OSError, NotImplementedError, SyntaxError, RuntimeError,
-          OverflowError, LookupError, ArithmeticError, RecursionError)  # fmt: skip
+BROKEN = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    ArithmeticError,
+    AttributeError,
+    EOFError,
+    LookupError,
+    OSError,
+    RuntimeError,
+    SyntaxError,
+    TypeError,
+    ValueError,
+)
 """What a damaged workbook makes the reader of workbooks raise."""
 
 
@@ -128,7 +142,7 @@ def _blocks(rows: Iterator[tuple[int, Sequence[Any]]], header: tuple[str, ...], 
             name: [_cell(row[place]) if place < len(row) else None for _, row in part]
             for place, name in enumerate(header)
         }
-        yield Cells(columns, len(part), lambda row, column, item, lines=lines: lines[row])  # type: ignore[misc]
+        yield Cells(columns, len(part), RowLines(lines))
 
 
 def _cell(value: Any) -> Any:

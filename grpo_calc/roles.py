@@ -16,9 +16,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from grpo_calc.bind import Absent, Binding, Bindings, Use, weighted
-from grpo_calc.choices.kl import KL_CLAMP, KL_GRADIENT, KL_REDUCTION, KL_SCORE, OLD_KL
+from grpo_calc.choices.filters import DROPPED, SEQUENCE_EPS
+from grpo_calc.choices.kl import KL_CLAMP, KL_GRADIENT, KL_SCORE, OLD_KL
 from grpo_calc.choices.masks import ENTROPY, ENTROPY_BONUS, GMPO, OFF_POLICY, SAMPLER_PLACE
-from grpo_calc.choices.reduction import DIVISOR, DROPPED, MEAN_PLUS, SEQUENCE_PLUS
 from grpo_calc.choices.rewards import REWARD_CLIP, REWARD_KL, WHITEN
 from grpo_calc.choices.sampler import SAMPLER_GATE
 
@@ -126,7 +126,7 @@ ROLES: Mapping[str, Mapping[str, Bindings]] = {
             **TOKEN_PULL,
         },
         "sequence": {"ratio": Use("sequence_ratio"), **SEQUENCE_PULL, "surrogate_gradient": Use("sequence_slope")},
-        "sequence_plus": SEQUENCE_PLUS,
+        "sequence_eps": SEQUENCE_EPS,
         "sequence_token": {"ratio": Use("sequence_token_ratio"), **TOKEN_PULL},
         "sequence_product": {
             "ratio": Use("product_ratio"),
@@ -180,7 +180,6 @@ ROLES: Mapping[str, Mapping[str, Bindings]] = {
         "completion_sum": {**SUM_WITHIN, **MEAN_ACROSS},
         "constant_length": {**_within("constant_within", "constant_within_slope"), **MEAN_ACROSS},
         "token_sum": {**SUM_WITHIN, **_across("sum_across", "sum_slope")},
-        "completion_mean_plus": {**MEAN_WITHIN, **MEAN_ACROSS, **MEAN_PLUS},
         "given_divisor": {**SUM_WITHIN, **_across("divisor_across", "divisor_across_slope")},
         "completion_each": {**MEAN_WITHIN, **MEAN_ACROSS, "completion_objective": "weighted_objective"},
     },
@@ -190,9 +189,7 @@ ROLES: Mapping[str, Mapping[str, Bindings]] = {
             f"wrap:{name}:accumulation": Use("accumulated", x="@") for name in ("surrogate_objective", "kl", "across")
         },
     },
-    "divisor_of": DIVISOR,
     "dropped": DROPPED,
-    "kl_reduction": KL_REDUCTION,
     "kl": {
         "k1": {"token_kl": "k1", "kl_slope": "k1_slope"},
         "k2": {"token_kl": "k2", "kl_slope": "k1"},
@@ -246,9 +243,7 @@ PARAMETERS: Mapping[str, tuple[float, float, float]] = {
     "kl_clamp_in": (20.0, 0.0, 700.0),
     "kl_clamp_out": (10.0, 0.0, math.inf),
     "kl_weight_cap": (10.0, 0.0, math.inf),
-    "kl_divisor": (math.nan, 1e-300, math.inf),
     "old_beta": (0.0, -math.inf, math.inf),
-    "length_eps": (1e-8, 0.0, math.inf),
     "gate_low": (0.0, -math.inf, math.inf),
     "gate_high": (math.nan, -math.inf, math.inf),
 }

@@ -1,0 +1,33 @@
+"""Completions that a filter dropped, and a sequence ratio whose length has a small number added."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from grpo_calc.bind import Bindings, Use
+
+# One ratio a sequence, its mean log-ratio divided by the length plus a small number.
+SEQUENCE_EPS: Bindings = {
+    "length_eps": Use("plus_eps", x="length"),
+    "ratio": Use("sequence_ratio"),
+    "mean_log_ratio": Use("constant_within", x="log_ratio", max_length="length_eps"),
+    "policy_gradient": Use("sequence_pull", length="length_eps"),
+    "surrogate_gradient": Use("sequence_slope", length="length_eps"),
+    "kl_through_ratio": Use("constant_within", x="token_kl", max_length="length_eps"),
+}
+
+_KL_UNCOUNTED: Bindings = {"wrap:kl_gradient:dropped": Use("where_counted", x="@")}
+DROPPED: Mapping[str, Bindings] = {
+    "none": {},
+    "left_out": {
+        "counted": Use("not_dropped"),
+        "wrap:policy_gradient:dropped": Use("where_counted", x="@"),
+        **_KL_UNCOUNTED,
+    },
+    # A trainer's bug: dropped completions stay in the sum of the policy loss, and not in the number it is divided by.
+    "left_out_of_the_divisor": {
+        "counted": Use("not_dropped"),
+        "completion_objective": Use("sum_within", x="weighted_objective", counted="every_token"),
+        **_KL_UNCOUNTED,
+    },
+}

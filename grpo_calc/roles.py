@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from grpo_calc.bind import Absent, Binding, Bindings, Use, weighted
-from grpo_calc.choices.filters import DROPPED, SEQUENCE_EPS
+from grpo_calc.choices.filters import DROPPED, SEQUENCE_PLUS
 from grpo_calc.choices.kl import KL_CLAMP, KL_GRADIENT, KL_SCORE, OLD_KL
 from grpo_calc.choices.masks import ENTROPY, ENTROPY_BONUS, GMPO, OFF_POLICY, SAMPLER_PLACE
 from grpo_calc.choices.rewards import REWARD_CLIP, REWARD_KL, WHITEN
@@ -126,7 +126,7 @@ ROLES: Mapping[str, Mapping[str, Bindings]] = {
             **TOKEN_PULL,
         },
         "sequence": {"ratio": Use("sequence_ratio"), **SEQUENCE_PULL, "surrogate_gradient": Use("sequence_slope")},
-        "sequence_eps": SEQUENCE_EPS,
+        "sequence_plus": SEQUENCE_PLUS,
         "sequence_token": {"ratio": Use("sequence_token_ratio"), **TOKEN_PULL},
         "sequence_product": {
             "ratio": Use("product_ratio"),
@@ -244,6 +244,7 @@ PARAMETERS: Mapping[str, tuple[float, float, float]] = {
     "kl_clamp_out": (10.0, 0.0, math.inf),
     "kl_weight_cap": (10.0, 0.0, math.inf),
     "old_beta": (0.0, -math.inf, math.inf),
+    "length_eps": (1e-8, 0.0, math.inf),
     "gate_low": (0.0, -math.inf, math.inf),
     "gate_high": (math.nan, -math.inf, math.inf),
 }

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from grpo_calc.bind import Bindings, Use
 
 # One ratio a sequence, its mean log-ratio divided by the length plus a small number.
-SEQUENCE_EPS: Bindings = {
-    "length_eps": Use("plus_eps", x="length"),
+SEQUENCE_PLUS: Bindings = {
+    "length_plus": Use("count_plus", x="length"),
     "ratio": Use("sequence_ratio"),
-    "mean_log_ratio": Use("constant_within", x="log_ratio", max_length="length_eps"),
-    "policy_gradient": Use("sequence_pull", length="length_eps"),
-    "surrogate_gradient": Use("sequence_slope", length="length_eps"),
-    "kl_through_ratio": Use("constant_within", x="token_kl", max_length="length_eps"),
+    "mean_log_ratio": Use("constant_within", x="log_ratio", max_length="length_plus"),
+    "policy_gradient": Use("sequence_pull", length="length_plus"),
+    "surrogate_gradient": Use("sequence_slope", length="length_plus"),
+    "kl_through_ratio": Use("constant_within", x="token_kl", max_length="length_plus"),
 }
 
 _KL_UNCOUNTED: Bindings = {"wrap:kl_gradient:dropped": Use("where_counted", x="@")}

@@ -6,7 +6,7 @@ d loss / d token_loss.
 """
 
 from grpo_calc.column import Batch, Completion, Group, Token, column, quantity
-from grpo_calc.ops import maximum
+from grpo_calc.ops import maximum, where
 
 DAPO = "DAPO, arXiv:2503.14476, eq. 8"
 DR_GRPO = "Dr. GRPO, arXiv:2503.20783, sec. 3.2"
@@ -54,6 +54,32 @@ def area(completions, width):
     32.0
     """
     return completions * width
+
+
+@column("n>0", latex="[n>0]", en="completion with tokens", zh="非空回答", source="verl 0.9.1, OpenRLHF 0.11.2: empty completions are not counted")
+def has_tokens(length):
+    """1 where a completion has a token that counts, else 0.
+
+    >>> has_tokens(3.0), has_tokens(0.0)
+    (1.0, 0.0)
+    """
+    return where(length > 0, 1.0, 0.0)
+
+
+@column("B_n", latex="B_{n>0}", en="completions with tokens", zh="非空回答数", source="verl 0.9.1, OpenRLHF 0.11.2")
+def nonempty(has_tokens: Completion, over) -> Batch:
+    """The number of completions that have a token that counts."""
+    return over.sum(has_tokens)
+
+
+@column("n+eps", latex=r"n+\varepsilon_n", en="count plus a small number", zh="计数加小量", source="OpenRLHF 0.11.2, NeMo-RL, ROLL: counts plus 1e-8")
+def count_plus(x, length_eps):
+    """A count that something is divided by, plus a small number: nothing is divided by 0.
+
+    >>> count_plus(4.0, 0.5)
+    4.5
+    """
+    return x + length_eps
 
 
 @column("groups", latex=r"\#\text{groups}", en="groups", zh="组数", source="the number of groups")

@@ -5,6 +5,7 @@ is made of) and directly (the KL). ``gradient`` is d loss / d logp_new with the 
 """
 
 from grpo_calc.column import Completion, Token, column, quantity
+from grpo_calc.ops import maximum
 
 CALCULUS = "calculus; proved against automatic differentiation"
 
@@ -73,10 +74,10 @@ def sequence_pull(completion_slope, length):
     >>> sequence_pull(0.5, 2.0)
     0.25
     """
-    return completion_slope / length
+    return completion_slope / maximum(length, 1.0)
 
 
 @column("d(-min)", latex=r"\partial(-\min)", en="policy part of the token gradient", zh="token 梯度的策略部分", source="GSPO, arXiv:2507.18071, eq. 10")
 def sequence_slope(slope, length):
     """d (-token objective) / d logp_new of one token under a sequence ratio."""
-    return slope / length
+    return slope / maximum(length, 1.0)

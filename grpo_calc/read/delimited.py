@@ -115,13 +115,16 @@ def _blocks(source: Source, delimiter: str, names: tuple[str, ...], header_line:
             lines = _text_lines(itertools.chain([body, held], pieces), source.name)
             yield from blocks(records(lines, delimiter, source.name, line), header, source.name)
             return
-        text = body.decode("utf-8")  # also where nothing needs it: bytes that are no text are refused
         if chunk is not None:
+            if not body.isascii():
+                body.decode("utf-8")  # bytes that are no text are refused, also where nothing needs them
             yield chunk
+            line += chunk.ends
         else:
+            text = body.decode("utf-8")
             lines = iter(io.StringIO(text, newline=""))
             yield from blocks(records(lines, delimiter, source.name, line), header, source.name)
-        line += line_ends(text)
+            line += line_ends(text)
 
 
 def _whole_lines(pieces: Iterator[bytes]) -> Iterator[tuple[bytes, bytes, bool]]:
@@ -132,7 +135,7 @@ def _whole_lines(pieces: Iterator[bytes]) -> Iterator[tuple[bytes, bytes, bool]]
         if len(held) < wanted:
             continue
         cut = held.rfind(b"\n") + 1
-        if cut and not held.count(b'"', 0, cut) % 2:
+        if cut and not (b'"' in held and held.count(b'"', 0, cut) % 2):
             body, held, wanted = held[:cut], held[cut:], 1
             yield body, held, True
         elif len(held) > 8 * CHUNK:

@@ -22,28 +22,41 @@ LF, CR, QUOTE = b'\n\r"'
 
 @dataclass(frozen=True)
 class Chunk:
-    """A block whose cells are places in a chunk of bytes; quotes are already outside of ``start`` and ``end``."""
+    """A block whose cells are places in a chunk of bytes; ``at`` is where each cell ends, row after row."""
 
     body: bytes
     raw: Bytes
-    start: Integers
-    end: Integers
-    names: dict[str, int]
+    at: Integers
+    header: tuple[str, ...]
     line: Lines
-    doubled: bool
+    ends: int
+    """How many lines it has."""
+    quoted: bool
+    returns: bool
 
     @property
     def count(self) -> int:
         """See :class:`~grpo_calc.read.block.Block`."""
-        return len(self.start)
+        return len(self.at) // len(self.header)
 
-    def _column(self, name: str) -> tuple[Integers, Integers]:
-        place = self.names[name]
-        return np.ascontiguousarray(self.start[:, place]), np.ascontiguousarray(self.end[:, place])
+    def places(self, column: int) -> tuple[Integers, Integers]:
+        """Where the cells of a column begin and end, their quotes left out."""
+        width = len(self.header)
+        end = self.at[column::width].copy()
+        if column:
+            start = self.at[column - 1 :: width] + 1
+        else:
+            start = np.concatenate(([0], self.at[width - 1 : -1 : width] + 1))
+        if self.returns and column == width - 1:
+            end -= (end > start) & (self.raw[end - 1] == CR)
+        if self.quoted:
+            opened = (self.raw[start] == QUOTE) & (end > start)
+            start, end = start + opened, end - opened
+        return start, end
 
     def numbers(self, name: str, decimal: str) -> tuple[Floats, dict[int, Fault]]:
         """See :class:`~grpo_calc.read.block.Block`."""
-        start, end = self._column(name)
+        start, end = self.places(self.header.index(name))
         values, odd = decimals(self.raw, start, end, decimal)
         faults: dict[int, Fault] = {}
         for row in np.flatnonzero(odd).tolist():
@@ -57,15 +70,15 @@ class Chunk:
 
     def changes(self, name: str) -> Flags:
         """See :class:`~grpo_calc.read.block.Block`."""
-        return changes(self.raw, *self._column(name))
+        return changes(self.raw, *self.places(self.header.index(name)))
 
     def cells(self, name: str, rows: Integers | None = None) -> Sequence[str]:
         """See :class:`~grpo_calc.read.block.Block`."""
-        start, end = self._column(name)
+        start, end = self.places(self.header.index(name))
         if rows is not None:
             start, end = start[rows], end[rows]
         found = [self.body[a:b].decode("utf-8") for a, b in zip(start.tolist(), end.tolist(), strict=True)]
-        return [cell.replace('""', '"') if '""' in cell else cell for cell in found] if self.doubled else found
+        return [cell.replace('""', '"') if '""' in cell else cell for cell in found] if self.quoted else found
 
 
 def split(body: bytes, delimiter: str, header: tuple[str, ...], first_line: int) -> Chunk | None:
@@ -77,44 +90,44 @@ def split(body: bytes, delimiter: str, header: tuple[str, ...], first_line: int)
     >>> split(b"a,1\n\nb,2\n", ",", ("id", "x"), 2) is None
     True
     """
-    width, returns = len(header), body.count(b"\r")
-    if width == 1 or returns != body.count(b"\r\n") or not body.endswith(b"\n"):
+    width, returns = len(header), body.count(b"\r") if b"\r" in body else 0
+    if width == 1 or (returns and returns != body.count(b"\r\n")) or not body.endswith(b"\n"):
         return None
     raw = np.frombuffer(body + bytes(PADDING), dtype=np.uint8)
     text = raw[:-PADDING]
     quoted = b'"' in body
     ends = text == LF
-    marks = ends | (text == ord(delimiter))
+    marks = text == ord(delimiter)
+    marks |= ends
     if quoted:
-        inside = (np.cumsum(text == QUOTE, dtype=np.int64) & 1).astype(np.bool_)
         if not _well_quoted(text, marks):
             return None
-        marks &= ~inside
+        marks &= (np.cumsum(text == QUOTE, dtype=np.int64) & 1) == 0
     at = np.flatnonzero(marks)
-    if len(at) % width:
+    rows = len(at) // width
+    if len(at) % width or not (text[at[width - 1 :: width]] == LF).all():
         return None
-    end = at.reshape(-1, width)
-    rows = len(end)
-    if not (text[end[:, -1]] == LF).all() or (text[end[:, :-1]] == LF).any():
-        return None
-    start = np.concatenate(([0], at[:-1] + 1)).reshape(-1, width)
-    if returns:
-        end = end.copy()
-        last = end[:, -1]
-        end[:, -1] -= (last > start[:, -1]) & (text[last - 1] == CR)
     lines: Lines = RowLines(range(first_line, first_line + rows))
-    doubled = False
-    if quoted:
-        opened = text[start] == QUOTE
-        opened &= end > start
-        start, end = start + opened, end - opened
-        doubled = b'""' in body
-        if int(ends.sum()) != rows:
-            before = np.concatenate(([0], np.cumsum(ends)))
-            lines = RowLines(first_line + before[start[:, 0]])
-    if (start == end).all(axis=1).any():  # a row of nothing but delimiters
-        return None
-    return Chunk(body, raw, start, end, {name: place for place, name in enumerate(header)}, lines, doubled)
+    whole = int(np.count_nonzero(ends))
+    if whole != rows:
+        if not quoted or np.count_nonzero(ends & marks) != rows:
+            return None
+        before = np.concatenate(([0], np.cumsum(ends)))
+        lines = RowLines(first_line + before[np.concatenate(([0], at[width - 1 : -1 : width] + 1))])
+    chunk = Chunk(body, raw, at, header, lines, whole, quoted, bool(returns))
+    return None if _has_blank_row(chunk) else chunk
+
+
+def _has_blank_row(chunk: Chunk) -> bool:
+    """Whether a row is nothing but delimiters and quotes."""
+    start, end = chunk.places(0)
+    rows = np.flatnonzero(start == end)
+    for column in range(1, len(chunk.header)):
+        if not len(rows):
+            return False
+        start, end = chunk.places(column)
+        rows = rows[start[rows] == end[rows]]
+    return len(rows) > 0
 
 
 def _well_quoted(text: Bytes, marks: Flags) -> bool:
@@ -123,8 +136,8 @@ def _well_quoted(text: Bytes, marks: Flags) -> bool:
     if len(at) % 2:
         return False
     opens, closes = at[::2], at[1::2]
-    before, after = opens - 1, closes + 1
+    before, after = opens - 1, np.minimum(closes + 1, len(text) - 1)
     begins = (before < 0) | marks[before] | (text[before] == QUOTE)
-    stops = marks[np.minimum(after, len(text) - 1)] | (text[np.minimum(after, len(text) - 1)] == QUOTE)
-    crlf = (text[np.minimum(after, len(text) - 1)] == CR) & (text[np.minimum(after + 1, len(text) - 1)] == LF)
-    return bool(begins.all() and (stops | crlf).all())
+    stops = marks[after] | (text[after] == QUOTE)
+    stops |= (text[after] == CR) & (text[np.minimum(after + 1, len(text) - 1)] == LF)
+    return bool(begins.all() and stops.all())

@@ -27,6 +27,12 @@ _FLOAT_POWERS = np.array([10.0**i for i in range(23)])
 _LONG_POWERS = np.array([np.longdouble(10) ** i for i in range(28)])
 _LONG_IS_EXTENDED = np.finfo(np.longdouble).nmant >= 63
 _EXACT = _U(1 << 53)
+_ONE_BYTE = _U(8)
+_BELOW = np.array([(1 << 8 * place) - 1 for place in range(9)], dtype=np.uint64)
+"""The bytes of a word before a place."""
+_SHIFT = np.array([0, *(64 - 8 * length for length in range(1, 9))], dtype=np.uint64)
+_USED = np.array([0, *([2**64 - 1] * 8)], dtype=np.uint64)
+"""For a number of digits: how far up to move them, and whether there are any."""
 
 
 def words_of(raw: Bytes) -> Words:
@@ -42,29 +48,42 @@ def decimals(raw: Bytes, start: Integers, end: Integers, point: str = ".") -> tu
     array([-0.5, 12. ])
     """
     words = words_of(raw)
-    negative = raw[start] == ord("-")
-    start = start + (negative | (raw[start] == ord("+")))
+    sign = raw[start]
+    negative = sign == ord("-")
+    start = start + (negative | (sign == ord("+")))
     end, exponent = _exponent(raw, start, end)
     length = end - start
-    place = np.minimum(_first(words[start], point), length)
-    mantissa, odd = _digits(words[start], np.minimum(place, 8))
-    odd |= (length > 8) & (place >= 8)
-    fraction = np.maximum(length - place - 1, 0)
-    odd |= (fraction + np.where(mantissa > 0, place, 0) > 19) | (place + fraction == 0)
-    left, at = fraction, start + place + 1
-    for _ in range(3):
-        if not left.any():
-            break
-        here = np.minimum(left, 8)
+    first = words[start]
+    place = _first(first, point)
+    dotted = place < np.minimum(length, 8)
+    first = _without(first, np.where(dotted, place, 8))
+    taken = np.minimum(length, 8) - dotted
+    mantissa, odd = _digits(first, taken)
+    left, at = length - 8, start + 8
+    odd |= (taken == 0) | ((left > 0) & ~dotted)
+    while (left > 0).any():
+        here = np.clip(left, 0, 8)
         more, bad = _digits(words[np.minimum(at, len(words) - 1)], here)
-        mantissa = mantissa * _POWERS[here] + more
+        mantissa *= _POWERS[here]
+        mantissa += more
         odd |= bad
-        left, at = left - here, at + 8
-    odd |= left > 0
-    scale = fraction - exponent
+        left, at = left - 8, at + 8
+        if (left > 16).all():
+            break
+    odd |= length - dotted > 19
+    scale = np.where(dotted, length - place - 1, 0) - exponent
     odd |= (scale < 0) | (scale > 27)
-    values, unsure = _quotient(mantissa, np.where(odd, 0, scale))
-    return np.where(negative, -values, values), odd | unsure
+    scale[odd] = 0
+    values, unsure = _quotient(mantissa, scale)
+    np.negative(values, out=values, where=negative)
+    odd |= unsure
+    return values, odd
+
+
+def _without(word: Words, place: Integers) -> Words:
+    """Each word without the byte at a place; the bytes after it move one down. Place 8 leaves the word as it is."""
+    below = _BELOW[place]
+    return (word & below) | ((word >> _ONE_BYTE) & ~below)
 
 
 def _exponent(raw: Bytes, start: Integers, end: Integers) -> tuple[Integers, Integers]:
@@ -93,24 +112,37 @@ def _first(word: Words, character: str) -> Integers:
 
 def _digits(word: Words, length: Integers) -> tuple[Words, Flags]:
     """The integer in the first ``length`` bytes of each word, and where one of them is not a digit."""
-    digits = np.where(length == 0, _U(0), (word ^ _ZEROS) << (_U(64) - _U(8) * np.maximum(length, 1).astype(np.uint64)))
-    bad = (((digits + _OVER_NINE) | digits) & _HIGH) != 0
-    digits = (digits * _U(10 * 256 + 1)) >> _U(8)
-    digits = ((digits & _U(0x00FF00FF00FF00FF)) * _U(100 * 65536 + 1)) >> _U(16)
-    return ((digits & _U(0x0000FFFF0000FFFF)) * _U(10000 * 2**32 + 1)) >> _U(32), bad
+    digits = word ^ _ZEROS
+    digits <<= _SHIFT[length]
+    digits &= _USED[length]
+    check = digits + _OVER_NINE
+    check |= digits
+    check &= _HIGH
+    digits *= _U(10 * 256 + 1)
+    digits >>= _U(8)
+    digits &= _U(0x00FF00FF00FF00FF)
+    digits *= _U(100 * 65536 + 1)
+    digits >>= _U(16)
+    digits &= _U(0x0000FFFF0000FFFF)
+    digits *= _U(10000 * 2**32 + 1)
+    digits >>= _U(32)
+    return digits, check != 0
 
 
 def _quotient(mantissa: Words, scale: Integers) -> tuple[Floats, Flags]:
     """``mantissa / 10**scale`` correctly rounded, and where that is not sure."""
-    values = mantissa / _FLOAT_POWERS[np.minimum(scale, 22)]
     unsure = (mantissa > _EXACT) | (scale > 22)
+    values = mantissa.astype(np.float64)
+    values /= _FLOAT_POWERS[np.minimum(scale, 22)]
     if _LONG_IS_EXTENDED and unsure.any():
         at = np.flatnonzero(unsure)
-        quotient = mantissa[at].astype(np.longdouble) / _LONG_POWERS[scale[at]]
+        quotient = mantissa[at].astype(np.longdouble)
+        quotient /= _LONG_POWERS[scale[at]]
         rounded = quotient.astype(np.float64)
+        quotient -= rounded
         # Rounding twice can be wrong only where the extended quotient lies exactly between two float64 (which are half
         # as far apart below a power of two).
-        apart, gap = np.abs(quotient - rounded), np.spacing(rounded)
+        apart, gap = np.abs(quotient.astype(np.float64)), np.spacing(rounded)
         values[at], unsure[at] = rounded, (apart * 2 == gap) | (apart * 4 == gap)
     return values, unsure
 

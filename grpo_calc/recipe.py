@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Protocol
 
 from grpo_calc.bind import Absent, Binding, Bindings
 from grpo_calc.choices.rewards import LONE, many_rewards, reward_names
@@ -14,11 +14,23 @@ from grpo_calc.roles import KEY_ALIASES, PARAMETERS, ROLES, SPREAD_KEYS, VALUE_A
 from grpo_calc.say import Note, Problem, note
 
 
+class OwnWords(Protocol):
+    """What a recipe may have been made from, in words of its own: a trainer's options."""
+
+    def takes(self, key: str) -> bool:
+        """Whether a key is one of these words."""
+
+    def recipe(self, changes: Mapping[str, Any]) -> Recipe:
+        """The recipe with some of them changed."""
+
+
 @dataclass(frozen=True)
 class Recipe:
     """A name, a choice for each role, the parameters, and where they come from.
 
-    Immutable; ``recipe.change(beta=0)`` gives another. ``chosen`` says what was changed from the named recipe.
+    Immutable; ``recipe.change(beta=0)`` gives another. ``changed`` says what was changed from the named recipe; ``own`` is
+    what a trainer's recipe was made from: a change in the trainer's own words makes it anew. ``rewards`` names the rewards
+    that a settled recipe adds up, ``reward_weights`` weighs them in the table's order.
     """
 
     name: str
@@ -30,6 +42,8 @@ class Recipe:
     notes: tuple[Note, ...] = field(default=())
     rewards: tuple[str, ...] = ()
     reward_weights: tuple[float, ...] = ()
+    changed: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    own: OwnWords | None = field(default=None, compare=False, repr=False)
 
     def change(self, **changes: Any) -> Recipe:
         """The recipe with roles or parameters changed, by their own words or by an alias.
@@ -40,7 +54,12 @@ class Recipe:
         >>> recipe("grpo").change(agg="token-mean", beta=0.1).roles["reduction"]
         'token_mean'
         """
-        changed, roles, parameters = self, dict(self.roles), dict(self.parameters)
+        own = {key: value for key, value in changes.items() if self.own is not None and self.own.takes(key)}
+        if self.own is not None and own:
+            rest = {key: value for key, value in changes.items() if key not in own}
+            return self.own.recipe(own).change(**{**self.changed, **rest})
+        changed = replace(self, changed={**self.changed, **changes})
+        roles, parameters = dict(self.roles), dict(self.parameters)
         for given_key, value in changes.items():
             key = KEY_ALIASES.get(given_key, given_key)
             if key in SPREAD_KEYS:
@@ -65,6 +84,11 @@ class Recipe:
         return replace(self, notes=(*self.notes, *notes))
 
     @property
+    def told(self) -> Mapping[str, str]:
+        """The choices worth telling: the main roles, and every other that is not as in GRPO as published."""
+        return {role: choice for role, choice in self.roles.items() if role in TOLD or choice != NEUTRAL[role]}
+
+    @property
     def bindings(self) -> Bindings:
         """Every name this recipe binds: the roles' choices, merged in the order of ``ROLES``."""
         merged: dict[str, Binding] = {}
@@ -72,9 +96,11 @@ class Recipe:
             merged.update(choices[self.roles[role]])
         if self.rewards:
             merged.update(many_rewards(self.rewards, self.roles["rewards"], self.roles["unscored"]))
-        if self.roles["baseline"] == "given":  # a given advantage is neither centred nor scaled
+        baseline = ROLES["baseline"][self.roles["baseline"]]
+        if "advantage" in baseline:  # an advantage worked as a whole is neither centred nor scaled
+            merged["advantage"] = baseline["advantage"]
+        if self.roles["baseline"] == "given":  # a given one is taken as it is
             merged.update({key: Absent() for key in merged if key.startswith("wrap:advantage:")})
-            merged.update(ROLES["baseline"]["given"])
         return compose(merged)
 
     def settle(self, inputs: Mapping[str, Any]) -> Recipe:

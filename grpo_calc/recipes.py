@@ -7,44 +7,12 @@ from types import MappingProxyType
 from typing import Any
 
 from grpo_calc.recipe import Recipe
-from grpo_calc.roles import PARAMETERS
+from grpo_calc.roles import NEUTRAL, PARAMETERS
 from grpo_calc.say import Problem
 
 GRPO = Recipe(
     name="grpo",
-    roles=MappingProxyType(
-        {
-            "baseline": "group_mean",
-            "scale": "group_std",
-            "std_eps": "add",
-            "rewards": "sum_first",
-            "unscored": "left_out",
-            "reward_clip": "none",
-            "reward_kl": "none",
-            "whiten": "none",
-            "old": "given",
-            "ratio": "token",
-            "objective": "ppo",
-            "sampler": "none",
-            "sampler_gate": "none",
-            "sampler_place": "objective",
-            "off_policy": "none",
-            "entropy_bonus": "none",
-            "entropy": "all",
-            "truncated": "counted",
-            "counted": "all",
-            "kl_base": "ref",
-            "reduction": "completion_mean",
-            "dropped": "none",
-            "accumulation": "one",
-            "kl": "k3",
-            "kl_score": "none",
-            "kl_clamp": "none",
-            "kl_gradient": "own",
-            "kl_weight": "none",
-            "old_kl": "none",
-        }
-    ),
+    roles=NEUTRAL,
     parameters=MappingProxyType({name: default for name, (default, _, _) in PARAMETERS.items() if default == default}),
     source="DeepSeekMath, arXiv:2402.03300, eq. 3; ddof 1, adv_eps 1e-4, eps 0.2, beta 0.04 are our choice where it is silent",
     en="GRPO as published",
@@ -88,11 +56,16 @@ RECIPES: Mapping[str, Recipe] = {
 
 
 def recipe(name: str = "grpo", **changes: Any) -> Recipe:
-    """A recipe by name, with changes.
+    """A recipe by name, with changes: a published variant, or a trainer's (``trl``, ``trl@1.16.0``) with its own options.
 
     >>> recipe("dapo", eps_high=0.3).parameters["eps_high"]
     0.3
     """
-    if name not in RECIPES:
-        raise Problem("recipe.unknown_recipe", name=name, known=", ".join(RECIPES))
-    return RECIPES[name].change(**changes)
+    if name in RECIPES:
+        return RECIPES[name].change(**changes)
+    from grpo_calc import trainers
+
+    trainer, _, version = name.partition("@")
+    if trainer not in trainers.NAMES:
+        raise Problem("recipe.unknown_recipe", name=name, known=", ".join([*RECIPES, *trainers.NAMES]))
+    return trainers.recipe(trainer, version or None).change(**changes)

@@ -13,12 +13,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from grpo_calc.bind import Absent, Binding, Bindings, Use, weighted
 from grpo_calc.choices.filters import DROPPED, SEQUENCE_PLUS
 from grpo_calc.choices.kl import KL_CLAMP, KL_GRADIENT, KL_SCORE, OLD_KL
 from grpo_calc.choices.masks import ENTROPY, ENTROPY_BONUS, GMPO, OFF_POLICY, SAMPLER_PLACE
+from grpo_calc.choices.objective import DIRECT, GATE, NO_CLIP, OBJECTIVE
+from grpo_calc.choices.reduction import DIVISOR, KL_DIVISOR, KL_REDUCTION, LENGTH_PLUS, REDUCTION
+from grpo_calc.choices.reject import MISMATCH_CLAMP, MISMATCH_OF, REJECTION_PLACE, SAMPLER_NORM, RULES, Rejections, bounds
+from grpo_calc.choices.returns import ADVANTAGE_FACTOR, BASELINE, COUNTS, LONE, REWARD_KL as RETURN_KL, TO_GO, WHITEN_TOKENS
 from grpo_calc.choices.rewards import REWARD_CLIP, REWARD_KL, WHITEN
 from grpo_calc.choices.sampler import SAMPLER_GATE
 
@@ -35,22 +40,6 @@ NO_KL: Bindings = {
 }
 
 
-def _within(column: str, slope: str) -> Bindings:
-    """How tokens are joined in a completion, for each quantity that is reduced."""
-    joined = {"objective": "weighted_objective", "kl": "token_kl", "loss": "token_loss"}
-    return {**{f"completion_{name}": Use(column, x=x) for name, x in joined.items()}, "within": Use(slope)}
-
-
-def _across(column: str, slope: str) -> Bindings:
-    """How completions are joined in the batch."""
-    return {
-        "surrogate_objective": Use(column, x="completion_objective"),
-        "kl": Use(column, x="completion_kl"),
-        "across": Use(slope),
-        "kl_share": "share",
-    }
-
-
 def _counted() -> Bindings:
     """Where some tokens do not count: their gradient is 0, whatever their own slope is."""
     return {f"wrap:{name}:counted": Use("where_counted", x="@") for name in ("policy_gradient", "kl_gradient")}
@@ -59,7 +48,8 @@ def _counted() -> Bindings:
 def _sampler(log_weight: str, bound: str) -> Bindings:
     """A correction for another sampling engine: which mismatch, and how it is bounded."""
     return {
-        "mismatch": Use("mismatch", x=log_weight),
+        "log_weight": log_weight,
+        "mismatch": Use("mismatch", x="log_weight"),
         "sampler_weight": Use(bound, x="mismatch"),
         **weighted("sampler", "sampler_weight"),
     }
@@ -70,16 +60,19 @@ TOKEN_PULL: Bindings = {
     "surrogate_gradient": "slope",
     "policy_gradient": "shared_slope",
     "kl_through_ratio": "token_kl",
+    "proxy_through_ratio": "kl_proxy_slope",
+    "own_proxy_slope": "kl_proxy_slope",
 }
+CLAMPED_PULL: Bindings = {
+    name: Use("inside_clamp", x=x) for name, x in TOKEN_PULL.items() if isinstance(x, str)
+}  # beyond the clamp nothing moves
 SEQUENCE_PULL: Bindings = {
     "surrogate_gradient": "slope",
     "policy_gradient": Use("sequence_pull"),
     "kl_through_ratio": Use("mean_within", x="token_kl"),
+    "proxy_through_ratio": "kl_proxy_slope",
+    "own_proxy_slope": Use("sequence_slope", slope="kl_proxy_slope"),
 }
-# An objective that moves log pi directly, not through the ratio: nothing is pulled back through a sequence ratio.
-DIRECT: Bindings = {"surrogate_gradient": "slope", "policy_gradient": "shared_slope"}
-# An objective without a clipped side has no clip figures.
-NO_CLIP: Bindings = {name: Absent() for name in ("clipped_ratio", "clipped_surrogate", "clipped")}
 CISPO: Bindings = {
     "token_objective": Use("cispo_objective"),
     "slope": "cispo_slope",
@@ -88,10 +81,6 @@ CISPO: Bindings = {
     **DIRECT,
 }
 
-MEAN_WITHIN = _within("mean_within", "mean_within_slope")
-SUM_WITHIN = _within("sum_within", "sum_slope")
-MEAN_ACROSS = _across("mean_across", "mean_across_slope")
-
 # Each role: its choices, and what each choice binds. Roles are merged in this order; a later one may rebind.
 ROLES: Mapping[str, Mapping[str, Bindings]] = {
     "baseline": {
@@ -99,6 +88,7 @@ ROLES: Mapping[str, Mapping[str, Bindings]] = {
         "group_mean": {"baseline": "group_mean"},
         "leave_one_out": {"baseline": "leave_one_out_mean"},
         "batch_mean": {"baseline": "batch_mean"},
+        **BASELINE,
     },
     "scale": {
         "none": {"advantage": Use("centred_advantage")},
@@ -115,24 +105,30 @@ ROLES: Mapping[str, Mapping[str, Bindings]] = {
     "rewards": {"sum_first": {}, "normalise_first": {}},  # what they bind depends on the rewards' names
     "unscored": {"left_out": {}, "zero": {}},
     "reward_clip": REWARD_CLIP,
-    "reward_kl": REWARD_KL,
-    "whiten": WHITEN,
+    "reward_kl": {**REWARD_KL, **RETURN_KL},
+    "to_go": TO_GO,
+    "lone": LONE,
+    "advantage_factor": ADVANTAGE_FACTOR,
+    "whiten": {**WHITEN, "tokens": WHITEN_TOKENS},
     "old": {"given": {}, "new": {"logp_old": "held_logp"}},
     "ratio": {
         "token": TOKEN_PULL,
-        "token_clamped": {
-            "ratio": Use("clamped_ratio"),
-            "wrap:slope:clamp": Use("inside_clamp", x="@"),
-            **TOKEN_PULL,
-        },
+        "token_clamped": {"ratio": Use("clamped_ratio"), **CLAMPED_PULL},
         "sequence": {"ratio": Use("sequence_ratio"), **SEQUENCE_PULL, "surrogate_gradient": Use("sequence_slope")},
         "sequence_plus": SEQUENCE_PLUS,
         "sequence_token": {"ratio": Use("sequence_token_ratio"), **TOKEN_PULL},
+        "sequence_token_held": {
+            "ratio": Use("sequence_token_ratio_held"),
+            "wrap:slope:clamp": Use("below_log_cap", x="@"),
+            **TOKEN_PULL,
+        },
         "sequence_product": {
             "ratio": Use("product_ratio"),
             **SEQUENCE_PULL,
             "policy_gradient": "completion_slope",
             "kl_through_ratio": Use("sum_within", x="token_kl"),
+            "proxy_through_ratio": Use("sum_within", x="kl_proxy_slope"),
+            "own_proxy_slope": "kl_proxy_slope",
         },
     },
     "objective": {
@@ -151,7 +147,9 @@ ROLES: Mapping[str, Mapping[str, Bindings]] = {
             **DIRECT,
             **NO_CLIP,
         },
+        **OBJECTIVE,
     },
+    "gate": GATE,
     "sampler": {
         "none": {},
         "token_truncate": _sampler("log_mismatch", "truncated_weight"),
@@ -165,6 +163,9 @@ ROLES: Mapping[str, Mapping[str, Bindings]] = {
     },
     "sampler_gate": SAMPLER_GATE,
     "sampler_place": SAMPLER_PLACE,
+    "mismatch_of": MISMATCH_OF,
+    "mismatch_clamp": MISMATCH_CLAMP,
+    "sampler_norm": SAMPLER_NORM,
     "off_policy": OFF_POLICY,
     "entropy_bonus": ENTROPY_BONUS,
     "entropy": ENTROPY,
@@ -173,16 +174,16 @@ ROLES: Mapping[str, Mapping[str, Bindings]] = {
         "all": {},
         "mask": {"counted": Use("unmasked"), **_counted()},
     },
+    "rejection": Rejections(),
+    "rejection_place": REJECTION_PLACE,
     "kl_base": {"ref": {"logp_base": "logp_ref"}, "old": {"logp_base": "logp_old"}},
     "reduction": {
-        "completion_mean": {**MEAN_WITHIN, **MEAN_ACROSS},
-        "token_mean": {**SUM_WITHIN, **_across("tokens_across", "tokens_across_slope")},
-        "completion_sum": {**SUM_WITHIN, **MEAN_ACROSS},
-        "constant_length": {**_within("constant_within", "constant_within_slope"), **MEAN_ACROSS},
-        "token_sum": {**SUM_WITHIN, **_across("sum_across", "sum_slope")},
-        "given_divisor": {**SUM_WITHIN, **_across("divisor_across", "divisor_across_slope")},
-        "completion_each": {**MEAN_WITHIN, **MEAN_ACROSS, "completion_objective": "weighted_objective"},
+        **REDUCTION,
+        "completion_each": {**REDUCTION["completion_mean"], "completion_objective": "weighted_objective"},
     },
+    "divisor_of": DIVISOR,
+    "kl_reduction": KL_REDUCTION,
+    "kl_divisor_of": KL_DIVISOR,
     "accumulation": {
         "one": {},
         "steps": {
@@ -195,7 +196,12 @@ ROLES: Mapping[str, Mapping[str, Bindings]] = {
         "k2": {"token_kl": "k2", "kl_slope": "k1"},
         "k3": {"token_kl": "k3", "kl_slope": "k3_slope"},
         "abs": {"token_kl": "k1_absolute", "kl_slope": "k1_absolute_slope"},
-        "proxy": {"token_kl": "kl_proxy", "kl_slope": "kl_proxy_slope"},
+        "proxy": {
+            "token_kl": "kl_proxy",
+            "kl_slope": "proxy_through_ratio",
+            "own_proxy_gradient": Use("kl_gradient", kl_slope="own_proxy_slope"),
+            "token_gradient": Use("token_gradient", kl_gradient="own_proxy_gradient"),
+        },
         "none": NO_KL,
     },
     "kl_score": KL_SCORE,
@@ -210,6 +216,56 @@ ROLES: Mapping[str, Mapping[str, Bindings]] = {
     },
     "old_kl": OLD_KL,
 }
+
+NEUTRAL: Mapping[str, str] = MappingProxyType(
+    {
+        "baseline": "group_mean",
+        "scale": "group_std",
+        "std_eps": "add",
+        "rewards": "sum_first",
+        "unscored": "left_out",
+        "reward_clip": "none",
+        "reward_kl": "none",
+        "to_go": "carry",
+        "lone": "zero",
+        "advantage_factor": "none",
+        "whiten": "none",
+        "old": "given",
+        "ratio": "token",
+        "objective": "ppo",
+        "gate": "none",
+        "sampler": "none",
+        "sampler_gate": "none",
+        "sampler_place": "objective",
+        "mismatch_of": "old",
+        "mismatch_clamp": "none",
+        "sampler_norm": "none",
+        "off_policy": "none",
+        "entropy_bonus": "none",
+        "entropy": "all",
+        "truncated": "counted",
+        "counted": "all",
+        "rejection": "none",
+        "rejection_place": "nowhere",
+        "kl_base": "ref",
+        "reduction": "completion_mean",
+        "divisor_of": "own",
+        "kl_reduction": "same",
+        "kl_divisor_of": "own",
+        "dropped": "none",
+        "accumulation": "one",
+        "kl": "k3",
+        "kl_score": "none",
+        "kl_clamp": "none",
+        "kl_gradient": "own",
+        "kl_weight": "none",
+        "old_kl": "none",
+    }
+)
+"""Each role's choice in GRPO as published: what a variant changes."""
+
+TOLD = ("baseline", "scale", "ratio", "objective", "kl", "reduction")
+"""The roles that a reader is always told; any other only where it is not the neutral choice."""
 
 # The parameters: default, least and greatest value.
 PARAMETERS: Mapping[str, tuple[float, float, float]] = {
@@ -245,6 +301,21 @@ PARAMETERS: Mapping[str, tuple[float, float, float]] = {
     "kl_weight_cap": (10.0, 0.0, math.inf),
     "old_beta": (0.0, -math.inf, math.inf),
     "length_eps": (1e-8, 0.0, math.inf),
+    "kl_divisor": (math.nan, 1e-300, math.inf),
+    "gamma": (1.0, 0.0, 1.0),
+    "reward_beta": (0.001, -math.inf, math.inf),
+    "lone_scale": (1.0, 1e-300, math.inf),
+    "whiten_eps": (1e-8, 0.0, math.inf),
+    "log_ratio_cap": (10.0, -700.0, 700.0),
+    "trust_low": (math.nan, 0.0, math.inf),
+    "trust_high": (math.nan, 0.0, math.inf),
+    "cov_low": (1.0, -math.inf, math.inf),
+    "cov_high": (5.0, -math.inf, math.inf),
+    "cov_share": (0.0002, 0.0, 1.0),
+    "cov_coef": (1.0, -math.inf, math.inf),
+    "dro_beta": (math.nan, 0.0, math.inf),
+    "mismatch_clamp_at": (20.0, 0.0, 700.0),
+    **{name: (math.nan, 0.0, math.inf) for rule in RULES for name in bounds(rule)},
     "gate_low": (0.0, -math.inf, math.inf),
     "gate_high": (math.nan, -math.inf, math.inf),
 }
@@ -292,7 +363,8 @@ def compose(bindings: Bindings) -> Bindings:
     A choice that changes a value other roles give binds ``wrap:<name>:<role>`` to a :class:`Use` that reads ``@``, the value
     so far; that value keeps a name of its own, ``<name>_before_<role>``. A name that the recipe does not have stays absent.
     """
-    merged: dict[str, Binding] = {"weighted_objective": "token_objective", "scale_std": "group_std", **bindings}
+    defaults = {"weighted_objective": "token_objective", "scale_std": "group_std", **COUNTS, **LENGTH_PLUS}
+    merged: dict[str, Binding] = {**defaults, **bindings}
     for key in [key for key in merged if key.startswith("wrap:")]:
         _, name, role = key.split(":")
         wrap = merged.pop(key)

@@ -60,12 +60,21 @@ class Worked:
         levels = {name: _level(name, value, table) for name, value in inputs.items()}
         targets = [name for names in NAMES.values() for name in names]
         self.plan: Plan = plan(self.recipe, levels, targets)
+        if "gap" in self.plan.missing.values():  # worked only for a recipe that goes along a completion
+            inputs["gap"] = table.gap
+            self.plan = plan(self.recipe, {**levels, "gap": Level.TOKEN}, targets)
         unset = next((lacks for lacks in self.plan.missing.values() if lacks in PARAMETERS), None)
         if unset is not None:
             raise Problem("work.no_parameter", recipe=self.recipe.name, parameter=unset)
         self._inputs = inputs
         self._shape = Shape(table.token_offsets, table.group_offsets)
         self._known: dict[str, Any] = {}
+
+    @cached_property
+    def parameters(self) -> Mapping[str, float]:
+        """The parameters that some column here reads, in the recipe's order."""
+        read = {name for step in self.plan.steps for name in step.reads}
+        return {name: value for name, value in self.recipe.parameters.items() if name in read}
 
     def level(self, name: str) -> Level:
         """The level a name lives at in this recipe."""
@@ -127,6 +136,18 @@ class Worked:
         """The batch loss, to be lowered: ``-objective``."""
         return float(self["loss"])
 
+    def metrics(self, trainer: str) -> dict[str, float]:
+        """What a trainer logs for this batch, under its own names.
+
+        Errors: :class:`~grpo_calc.say.Problem` for an unknown trainer, or one whose figures are not known.
+        """
+        from grpo_calc import trainers
+
+        known = trainers.trainer(trainer).metrics
+        if known is None:
+            raise Problem("trainer.no_metrics", name=trainer)
+        return dict(known(self))
+
     @cached_property
     def notes(self) -> tuple[Note, ...]:
         """What is worth knowing: of the table, of the recipe, and of the result."""
@@ -171,7 +192,7 @@ def _findings(worked: Worked) -> Iterable[Note]:
     if worked.has("zero_spread") and worked.recipe.roles["baseline"] != "given":
         sizes = np.diff(table.group_offsets)
         flat = worked["zero_spread"] > 0
-        if (sizes == 1).any():
+        if (sizes == 1).any() and worked.recipe.roles["lone"] == "zero":
             yield note("note.one_member", count=int((sizes == 1).sum()))
         if (flat & (sizes > 1)).any():
             yield note("note.zero_spread", count=int((flat & (sizes > 1)).sum()))

@@ -44,7 +44,7 @@ def write_json(
 
 def _recipe(worked: Worked) -> dict[str, object]:
     recipe = worked.recipe
-    return {"name": recipe.name, "parameters": dict(recipe.parameters), "roles": dict(recipe.roles)}
+    return {"name": recipe.name, "parameters": dict(worked.parameters), "roles": dict(recipe.roles)}
 
 
 def _sources(worked: Worked) -> dict[str, str]:

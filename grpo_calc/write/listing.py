@@ -9,7 +9,7 @@ from typing import TextIO
 
 from grpo_calc.column import catalogue, formula, formula_latex
 from grpo_calc.lessons import LESSONS, lesson
-from grpo_calc.recipes import RECIPES
+from grpo_calc.recipes import GRPO, RECIPES
 from grpo_calc.say import say
 from grpo_calc.sym import excel
 
@@ -40,8 +40,8 @@ def recipes() -> list[Record]:
             "key": name,
             "en": recipe.en,
             "zh": recipe.zh,
-            "roles": " ".join(f"{role}={choice}" for role, choice in recipe.roles.items()),
-            "parameters": " ".join(f"{key}={value:g}" for key, value in recipe.parameters.items()),
+            "roles": " ".join(f"{role}={choice}" for role, choice in recipe.told.items()),
+            "parameters": " ".join(f"{key}={value:g}" for key, value in recipe.parameters.items() if value != GRPO.parameters.get(key)),
             "source": recipe.source,
         }
         for name, recipe in RECIPES.items()
@@ -101,7 +101,7 @@ def _markdown(records: Sequence[Record], out: TextIO, lang: str) -> None:
 def _blocks(records: Sequence[Record], out: TextIO, lang: str) -> None:
     from rich.cells import cell_len
 
-    from grpo_calc.write.page import COLOURS, Page, filled
+    from grpo_calc.write.page import INKS, Page, filled
 
     page = Page(out)
     for record in records:
@@ -109,7 +109,7 @@ def _blocks(records: Sequence[Record], out: TextIO, lang: str) -> None:
         if page.lines:
             page.line()
         key, symbol, name = told.pop("key"), told.pop("symbol", ""), told.pop("name")
-        page.line((key, f"bold {COLOURS['ratio']}"), (f"  {symbol}" if symbol else "", "bold"), (f"  {name}", ""))
+        page.line((key, f"bold {INKS['ratio']}"), (f"  {symbol}" if symbol else "", "bold"), (f"  {name}", ""))
         heads = {each: say(f"list.{each}", lang) for each in told}
         width = max(map(cell_len, heads.values()))
         for each, value in told.items():

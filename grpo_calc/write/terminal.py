@@ -15,6 +15,7 @@ from grpo_calc.sym import plain
 from grpo_calc.work import Worked
 from grpo_calc.write.bands import Strip, banded, strip
 from grpo_calc.write.cells import cells
+from grpo_calc.write.lines import called
 from grpo_calc.write.numbers import DOT, short
 from grpo_calc.write.page import FAINT, Page, filled, pushed
 from grpo_calc.write.rows import STAGES, Field, Rows, level_of, rows
@@ -65,7 +66,8 @@ def _table(page: Page, worked: Worked, shown: Rows, lang: str, *, usual: bool) -
         fields = sorted(fields, key=lambda f: STAGES.index(_stage(f)))
     keys = [f for f in fields if f.key in KEYS.get(shown.level, ())]
     marks = _marks(worked, shown, spans)
-    strips = {f.key: _strip(f, shown, spans, lang) for f in fields}
+    charged = worked.plan.leads.get("token_kl", "")
+    strips = {f.key: _strip(f, shown, spans, lang, charged=f.key == charged) for f in fields}
     if "row" in strips and DOT in marks:
         texts = [
             f"{text} {mark if mark == DOT else ' '}" for text, mark in zip(strips["row"].cells, marks, strict=True)
@@ -97,10 +99,11 @@ def _stage(field: Field) -> str:
     return {"advantage": "surrogate", "gradient": "loss"}.get(field.stage, field.stage)
 
 
-def _strip(field: Field, shown: Rows, spans: Sequence[tuple[int, int]], lang: str) -> Strip:
+def _strip(field: Field, shown: Rows, spans: Sequence[tuple[int, int]], lang: str, *, charged: bool) -> Strip:
     texts = cells(field, shown, spans, lang)
     left = field.texts is not None and field.key not in ("row", "token_index")
     name = field.label.name(lang) if field.key != "row" else ""
+    name += " " + say("cli.charged", lang) if charged else ""
     return strip(_stage(field), field.label.symbol, name, [_held(t) for t in texts] if left else texts, left=left)
 
 
@@ -148,7 +151,8 @@ def _batch(page: Page, worked: Worked, lang: str) -> None:
 def _figure(worked: Worked, name: str, lang: str) -> tuple[str, str, str, str]:
     step, own, value = worked.plan.step(name), label(name), worked[name]
     assert step is not None
-    formula = plain(step.expression, lambda n: label(n).symbol) if step.name == name else label(step.name).symbol
+    formula = plain(step.expression, lambda n: called(worked.plan, n).symbol)
+    formula = formula if step.name == name else called(worked.plan, step.name).symbol
     return own.symbol, own.name(lang), short(value) if value == value else say("cli.undefined", lang), formula
 
 
@@ -156,7 +160,6 @@ def _recipe(page: Page, worked: Worked, lang: str) -> None:
     """The recipe: its choices, the parameters it reads, and where it is from."""
     recipe = worked.recipe
     page.heading(say("cli.recipe", lang, name=recipe.name, title=recipe.zh if lang == "zh" else recipe.en))
-    read = {name for step in worked.plan.steps for name in step.reads}
-    page.item("  ".join(f"{role}={choice}" for role, choice in recipe.roles.items()))
-    page.item("  ".join(f"{name}={short(value)}" for name, value in recipe.parameters.items() if name in read))
+    page.item("  ".join(f"{role}={choice}" for role, choice in recipe.told.items()))
+    page.item("  ".join(f"{name}={short(value)}" for name, value in worked.parameters.items()))
     page.item(say("cli.source", lang, source=recipe.source), style=FAINT)

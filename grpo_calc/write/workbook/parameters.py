@@ -22,14 +22,14 @@ FIRST = 5
 
 def parameters(pen: Pen, layout: Layout, lang: str) -> dict[str, str]:
     """Write the sheet; gives the defined names and the cells they stand for."""
-    worksheet, recipe = pen.sheet, layout.worked.recipe
+    worksheet = pen.sheet
     pen.text("A1", say("workbook.title_parameters", lang), TITLE)
     pen.text("A2", say("workbook.about_parameters", lang), SUBTITLE)
     for letter, key in zip("ABCDEFG", ("name", "symbol", "value", "meaning", "allowed", "given", "edited"), strict=True):
         pen.text(f"{letter}4", say(f"workbook.parameter_{key}", lang), head("inputs" if letter < "F" else "given"))
     names: dict[str, str] = {}
     row = FIRST
-    for name, value in recipe.parameters.items():
+    for name, value in layout.worked.parameters.items():
         _, least, greatest = PARAMETERS[name]
         _line(pen, row, name, value, _allowed(least, greatest), lang)
         _validated(pen, row, name, least, greatest, lang)
@@ -50,7 +50,7 @@ def parameters(pen: Pen, layout: Layout, lang: str) -> dict[str, str]:
 
 def edited_parameter(layout: Layout, name: str) -> str:
     """The cell that is 1 when a parameter was edited."""
-    return f"{SHEET}!$G${FIRST + list(layout.worked.recipe.parameters).index(name)}"
+    return f"{SHEET}!$G${FIRST + list(layout.worked.parameters).index(name)}"
 
 
 def _line(pen: Pen, row: int, name: str, value: float, allowed: str, lang: str) -> None:
@@ -86,7 +86,7 @@ def _choices(pen: Pen, layout: Layout, row: int, lang: str) -> int:
     """The recipe's name, source and roles; gives the next free row."""
     recipe = layout.worked.recipe
     pen.merged(f"A{row}:D{row}", say("workbook.recipe", lang, name=recipe.name), head("loss", across="left"))
-    lines = [(say("workbook.role_source", lang), recipe.source), *recipe.roles.items()]
+    lines = [(say("workbook.role_source", lang), recipe.source), *recipe.told.items()]
     for place, (role, choice) in enumerate(lines, start=row + 1):
         pen.text(f"A{place}", role, TEXT.but(bold=True, line=THIN))
         pen.merged(f"B{place}:D{place}", choice, TEXT.but(line=THIN, wrap=True))
@@ -116,7 +116,7 @@ def _edits(pen: Pen, layout: Layout, row: int, lang: str) -> dict[str, str]:
 
 def recipe_order(layout: Layout, names: frozenset[str]) -> list[str]:
     """Parameters in the recipe's order."""
-    return [name for name in layout.worked.recipe.parameters if name in names]
+    return [name for name in layout.worked.parameters if name in names]
 
 
 def batch_levels(layout: Layout) -> list[Level]:

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from grpo_calc.bind import Absent, Binding, Bindings
 from grpo_calc.choices.rewards import LONE, many_rewards, reward_names
-from grpo_calc.roles import KEY_ALIASES, PARAMETERS, ROLES, SPREAD_KEYS, VALUE_ALIASES, compose
+from grpo_calc.roles import KEY_ALIASES, NEUTRAL, PARAMETERS, ROLES, SPREAD_KEYS, TOLD, VALUE_ALIASES, compose
 from grpo_calc.say import Note, Problem, note
 
 
@@ -22,6 +22,9 @@ class OwnWords(Protocol):
 
     def recipe(self, changes: Mapping[str, Any]) -> Recipe:
         """The recipe with some of them changed."""
+
+    def unknown(self, key: str) -> Problem:
+        """What to say of a key that is none of these words, nor one of ours."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,8 @@ class Recipe:
                 changed = replace(changed, reward_weights=tuple(_number("reward_weight", w) for w in weights))
             elif key in PARAMETERS:
                 parameters[key] = _number(key, value)
+            elif self.own is not None:
+                raise self.own.unknown(given_key)
             else:
                 raise Problem("recipe.unknown_key", key=given_key, known=", ".join(known_keys()))
         return replace(changed, roles=MappingProxyType(roles), parameters=MappingProxyType(parameters))

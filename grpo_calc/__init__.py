@@ -28,6 +28,7 @@ _HOMES = {
     "lesson": "grpo_calc.lessons",
     "read": "grpo_calc.read",
     "recipe": "grpo_calc.recipes",
+    "trainers": "grpo_calc",
     "work": "grpo_calc.work",
     "write_workbook": "grpo_calc.write.workbook",
 }
@@ -35,6 +36,7 @@ _HOMES = {
 __all__ = ["__version__", *sorted(_HOMES)]  # noqa: PLE0604  (names loaded on first use)
 
 if TYPE_CHECKING:
+    from grpo_calc import trainers
     from grpo_calc.lessons import lesson
     from grpo_calc.plain import clipped_objective, kl_proxy
     from grpo_calc.read import read
@@ -51,6 +53,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
+    if _HOMES[name] == __name__:  # a room of the package, not a name in one
+        return import_module(f"{__name__}.{name}")
     return getattr(import_module(_HOMES[name]), name)
 
 
@@ -58,7 +62,7 @@ class _Package(ModuleType):
     """Keeps ``gc.work`` and ``gc.read`` the functions: importing the files of those names would put the modules there."""
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if not (name in _HOMES and isinstance(value, ModuleType)):
+        if not (_HOMES.get(name, __name__) != __name__ and isinstance(value, ModuleType)):
             super().__setattr__(name, value)
 
 

@@ -9,15 +9,26 @@ from grpo_calc.recipe import Recipe
 from grpo_calc.say import Problem
 from grpo_calc.trainers.trainer import Trainer
 
-NAMES = {"trl": "trl"}
-"""Each trainer's name and the file that describes it."""
+NAMES = {
+    "trl": "trl",
+    "trl-gmpo": "trl:GMPO",
+    "trl-rloo": "trl:RLOO",
+    "openrlhf": "openrlhf",
+    "nemo-rl": "nemo_rl",
+    "slime": "slime",
+    "roll": "roll",
+    "open-instruct": "open_instruct",
+    "torchrl": "torchrl",
+}
+"""Each trainer's name, and the file that describes it (and which of the file's, where it describes several)."""
 
 
 def trainer(name: str) -> Trainer:
     """A trainer by name."""
     if name not in NAMES:
         raise Problem("trainer.unknown", name=name, known=", ".join(NAMES))
-    found: Trainer = import_module(f"grpo_calc.trainers.{NAMES[name]}").TRAINER
+    file, _, constant = NAMES[name].partition(":")
+    found: Trainer = getattr(import_module(f"grpo_calc.trainers.{file}"), constant or "TRAINER")
     return found
 
 

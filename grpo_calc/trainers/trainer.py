@@ -4,49 +4,28 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
 from grpo_calc.recipe import Recipe
 from grpo_calc.recipes import GRPO
 from grpo_calc.say import Note, Problem, note
+from grpo_calc.trainers.option import Option, Version, option, parsed
 
-Version = tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Option:
-    """One option of a trainer, under the trainer's own name.
-
-    ``defaults`` lists ``(since, value)`` in order of versions; ``ignored`` says that the trainer takes it and the loss does
-    not depend on it (it is taken, and said). ``source`` says where the trainer defines it.
-    """
-
-    defaults: tuple[tuple[str, Any], ...]
-    doc: str
-    ignored: bool = False
-
-    def default(self, version: Version) -> Any:
-        """The default of a version; the first one for versions before it."""
-        value = self.defaults[0][1]
-        for since, later in self.defaults:
-            if parsed(since) <= version:
-                value = later
-        return value
-
-
-def option(default: Any, doc: str, *later: tuple[str, Any], since: str = "0", ignored: bool = False) -> Option:
-    """An option with one default, or with later ones: ``option(0.04, "KL coefficient", ("0.19", 0.0))``."""
-    return Option(((since, default), *later), doc, ignored)
+__all__ = ["Chosen", "Option", "Preset", "Trainer", "Version", "option", "parsed"]
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """What a trainer's options come to: changes to the grpo recipe, and what is worth saying."""
+    """What a trainer's options come to: changes to the grpo recipe, and what is worth saying.
+
+    ``ignored`` names the options that do not matter beside the others: they are said where they were given.
+    """
 
     changes: Mapping[str, Any]
     notes: tuple[Note, ...] = ()
+    ignored: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -54,7 +33,7 @@ class Trainer:
     """A trainer: its name, versions, options, and the pure function from options to roles and parameters.
 
     ``choose(options, version)`` gives the changes that turn the grpo recipe into the trainer's; ``metrics(worked)`` what it
-    logs, under its own names. ``latest`` is the version taken when none is named; ``versions`` those it was checked against.
+    logs, under its own names. ``latest`` is the version taken when none is named; ``versions`` are all that are known.
     """
 
     name: str
@@ -68,39 +47,77 @@ class Trainer:
     metrics: Callable[[Any], Mapping[str, float]] | None = None
     aliases: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
+    def known(self, version: str | None = None) -> dict[str, Option]:
+        """The options of a version."""
+        at = parsed(self.version(version))
+        return {name: known for name, known in self.options.items() if known.exists(at)}
+
+    def version(self, version: str | None) -> str:
+        """A known version: the one named, or the latest."""
+        found = next((v for v in (version or self.latest, f"{version}.0") if v in self.versions), None)
+        if found is None:
+            raise Problem(
+                "trainer.unknown_version", trainer=self.name, seen=version, oldest=self.versions[0], latest=self.latest
+            )
+        return found
+
+    def unknown(self, name: str, version: str) -> Problem:
+        """What to say of an option that a version does not have."""
+        known = self.known(version)
+        close = next(iter(difflib.get_close_matches(name, known, 1)), "-")
+        used = ", ".join(name for name, one in known.items() if not one.ignored)
+        return Problem("trainer.unknown_option", trainer=f"{self.name} {version}", option=name, close=close, known=used)
+
     def recipe(self, version: str | None = None, **given: Any) -> Recipe:
         """The recipe of a version with the trainer's own options; a missing one takes that version's default.
 
-        Errors: :class:`~grpo_calc.say.Problem` for an unknown option (the known ones are listed) or version.
+        A value may be text, as a command line or a file gives it.
+
+        Errors: :class:`~grpo_calc.say.Problem` for an unknown option, value (the known ones are listed) or version.
         """
-        at = parsed(version or self.latest)
-        unknown = [name for name in given if name not in self.options]
-        if unknown:
-            close = difflib.get_close_matches(unknown[0], self.options, 1)
-            raise Problem("trainer.unknown_option", trainer=self.name, option=unknown[0], close=close[0] if close else "-", known=", ".join(self.options))
-        options = {name: given.get(name, known.default(at)) for name, known in self.options.items()}
-        chosen = self.choose(MappingProxyType(options), at)
-        ignored = [name for name in given if self.options[name].ignored]
-        notes = [note("note.option_ignored", trainer=self.name, option=name) for name in ignored]
+        at = self.version(version)
+        known = self.known(at)
+        given = {self.aliases.get(name, name): value for name, value in given.items()}
+        for name in given:
+            if name not in known:
+                raise self.unknown(name, at)
+        taken = {name: known[name].take(value, self.name, name, parsed(at)) for name, value in given.items()}
+        options = {name: taken.get(name, one.default(parsed(at))) for name, one in known.items()}
+        chosen = self.choose(MappingProxyType(options), parsed(at))
+        unused = [name for name in taken if known[name].ignored or name in chosen.ignored]
         changed = GRPO.change(**chosen.changes)
-        return Recipe(
-            name=f"{self.name}@{version or self.latest}",
-            roles=changed.roles,
-            parameters=changed.parameters,
+        return replace(
+            changed,
+            name=f"{self.name}@{at}",
             source=self.source,
             en=self.en,
             zh=self.zh,
-            notes=(*chosen.notes, *notes),
+            notes=(*chosen.notes, *(note("note.option_ignored", trainer=self.name, option=name) for name in unused)),
+            changed={},
+            own=Preset(self, at, MappingProxyType(taken), MappingProxyType(options)),
         )
 
 
-def parsed(version: str) -> Version:
-    """A version as numbers.
+@dataclass(frozen=True)
+class Preset:
+    """Which trainer's options a recipe came from, so that they can be changed by the trainer's own names.
 
-    >>> parsed("1.16.0") > parsed("1.9")
-    True
+    ``given`` holds the options that were named, ``options`` all of that version.
     """
-    try:
-        return tuple(int(part) for part in version.split("."))
-    except ValueError:
-        raise Problem("trainer.bad_version", seen=version) from None
+
+    trainer: Trainer
+    version: str
+    given: Mapping[str, Any]
+    options: Mapping[str, Any]
+
+    def takes(self, key: str) -> bool:
+        """Whether a key is one of the trainer's options."""
+        return self.trainer.aliases.get(key, key) in self.options
+
+    def recipe(self, changes: Mapping[str, Any]) -> Recipe:
+        """The trainer's recipe with some of its options changed."""
+        return self.trainer.recipe(self.version, **{**self.given, **changes})
+
+    def unknown(self, key: str) -> Problem:
+        """What to say of a key that is neither an option of the trainer nor a role or parameter."""
+        return self.trainer.unknown(key, self.version)

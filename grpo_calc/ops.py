@@ -553,10 +553,10 @@ class Membership(Segments):
 
     def largest(self, x: Array, k: Array) -> Array:
         """The ``k``-th largest under each row; undefined (NaN) where there are fewer."""
-        xp = self._xp
+        xp, place = self._xp, int(k if isinstance(k, (int, float)) else k.max())
         rows = where(self._inside, xp.broadcast_to(x[None, :], self._inside.shape), float("-inf"))
-        found = xp.sort(rows, axis=1, descending=True)[:, int(k) - 1] if int(k) <= rows.shape[1] else self.count() * float("nan")
-        return where(self.count() >= k, found, float("nan"))
+        short = self.count() < place
+        return where(short, float("nan"), xp.sort(rows, axis=1)[:, max(rows.shape[1] - place, 0)])
 
     def _extreme(self, x: Array, of: Callable[..., Array], beyond: str) -> Array:
         rows = where(self._inside, self._xp.broadcast_to(x[None, :], self._inside.shape), float(beyond))

@@ -21,7 +21,7 @@ from grpo_calc.choices.filters import DROPPED, SEQUENCE_PLUS
 from grpo_calc.choices.kl import KL_CLAMP, KL_GRADIENT, KL_SCORE, OLD_KL
 from grpo_calc.choices.masks import ENTROPY, ENTROPY_BONUS, GMPO, OFF_POLICY, SAMPLER_PLACE
 from grpo_calc.choices.objective import DIRECT, GATE, NO_CLIP, OBJECTIVE
-from grpo_calc.choices.reduction import DIVISOR, KL_DIVISOR, KL_REDUCTION, LENGTH_PLUS, REDUCTION
+from grpo_calc.choices.reduction import DIVISOR, KL_DIVISOR, KL_REDUCTION, REDUCTION, SHARED
 from grpo_calc.choices.reject import MISMATCH_CLAMP, MISMATCH_OF, REJECTION_PLACE, SAMPLER_NORM, RULES, Rejections, bounds
 from grpo_calc.choices.returns import ADVANTAGE_FACTOR, BASELINE, COUNTS, LONE, REWARD_KL as RETURN_KL, TO_GO, WHITEN_TOKENS
 from grpo_calc.choices.rewards import REWARD_CLIP, REWARD_KL, WHITEN
@@ -363,7 +363,7 @@ def compose(bindings: Bindings) -> Bindings:
     A choice that changes a value other roles give binds ``wrap:<name>:<role>`` to a :class:`Use` that reads ``@``, the value
     so far; that value keeps a name of its own, ``<name>_before_<role>``. A name that the recipe does not have stays absent.
     """
-    defaults = {"weighted_objective": "token_objective", "scale_std": "group_std", **COUNTS, **LENGTH_PLUS}
+    defaults = {"weighted_objective": "token_objective", "scale_std": "group_std", **COUNTS, **SHARED}
     merged: dict[str, Binding] = {**defaults, **bindings}
     for key in [key for key in merged if key.startswith("wrap:")]:
         _, name, role = key.split(":")

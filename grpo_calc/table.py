@@ -72,6 +72,15 @@ class Table:
         return np.diff((self.masked or self).token_offsets).astype(np.float64)
 
     @cached_property
+    def gap(self) -> Floats:
+        """How many places on each token's next one of its completion stands, masked places counted; 0 at its last."""
+        whole = self.masked or self
+        place = np.flatnonzero(whole.tokens["mask"]) if self.masked is not None else np.arange(self.token_count)
+        gap = np.diff(place, append=0).astype(np.float64)
+        gap[self.token_offsets[1:][np.diff(self.token_offsets) > 0] - 1] = 0.0
+        return gap
+
+    @cached_property
     def completion_of_token(self) -> Integers:
         """The completion of each token row."""
         return np.repeat(np.arange(self.completion_count), np.diff(self.token_offsets))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from grpo_calc.bind import Bindings, Use
+from grpo_calc.bind import Absent, Bindings, Use
 
 
 def _held_in(k1: str) -> Bindings:
@@ -58,6 +58,11 @@ KL_SCORE: Mapping[str, Bindings] = {
 
 KL_GRADIENT: Mapping[str, Bindings] = {
     "own": {},
+    "k2": {
+        "wrap:token_kl:straight": Use("kl_by_k2", x="@"),
+        "kl_slope": "k1",
+        **{f"wrap:kl_slope:{clamp}": Absent() for clamp in ("clamp", "clamp_in")},
+    },
     "importance": {
         "wrap:token_kl:straight": Use("kl_by_importance", x="@"),
         "kl_weight_capped": Use("cispo_cap_weight", ratio="token_ratio", ratio_cap="kl_weight_cap"),

@@ -62,6 +62,11 @@ SAMPLER_PLACE: Choices = {
     "objective": {},
     "vespo_token": {**UNWEIGHTED, "vespo_correction": Use("sum_within", x="log_sampler_weight")},
     "vespo_sequence": {**UNWEIGHTED, "vespo_correction": "log_sampler_weight"},
+    "geometric": {
+        **weighted("sampler", "sampler_weight_mean"),
+        "sampler_weight_mean": Use("mismatch", x="sampler_log_mean"),
+        "sampler_log_mean": Use("constant_within", x="log_weight_plus", max_length="length_plus"),
+    },
 }
 
 GMPO: Bindings = {
@@ -73,4 +78,7 @@ GMPO: Bindings = {
     "surrogate_gradient": Use("geometric_pull", x="sequence_slope"),
     "kl_through_ratio": Use("geometric_pull", x="mean_kl_through_ratio"),
     "mean_kl_through_ratio": Use("mean_within", x="token_kl"),
+    "proxy_through_ratio": Use("geometric_pull", x="kl_proxy_slope"),
+    "own_proxy_slope": Use("geometric_pull", x="sequence_proxy_slope"),
+    "sequence_proxy_slope": Use("sequence_slope", slope="kl_proxy_slope"),
 }

@@ -45,3 +45,6 @@ quantity("vespo_k_pos", "k+", latex="k_+", en="VESPO shape, A >= 0", zh="VESPO �
 quantity("vespo_lambda_pos", "λ+", latex=r"\lambda_+", en="VESPO rate, A >= 0", zh="VESPO 速率（A >= 0）")
 quantity("vespo_k_neg", "k-", latex="k_-", en="VESPO shape, A < 0", zh="VESPO 形状（A < 0）")
 quantity("vespo_lambda_neg", "λ-", latex=r"\lambda_-", en="VESPO rate, A < 0", zh="VESPO 速率（A < 0）")
+quantity("dro_beta", "β_dro", latex=r"\beta_{\text{dro}}", en="coefficient of DRO's penalty", zh="DRO 惩罚系数")
+quantity("log_ratio_cap", "K_s", en="cap of log s", zh="log s 的上限")
+quantity("reward_beta", "β_R", latex=r"\beta_R", en="KL coefficient in the reward", zh="奖励中的 KL 系数")

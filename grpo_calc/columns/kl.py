@@ -181,3 +181,13 @@ def kl_importance_slope(kl_weight_capped, k1):
     1.0
     """
     return kl_weight_capped * k1
+
+
+@column("KL", latex=r"\mathrm{KL}", en="KL whose gradient is k2's", zh="梯度取自 k2 的 KL", source="verl 0.8 and later, kl_loss_type with a +: k2 has the gradient of the KL")
+def kl_by_k2(x, k1):
+    """An estimate in value, with the gradient of k2, whose expectation is the KL's own. One value a token.
+
+    >>> kl_by_k2(0.5, 1.0)
+    0.5
+    """
+    return straight(x, k1**2 / 2)

@@ -1,7 +1,7 @@
 """The probability ratio of new and old policy: of a token, or of a whole sequence."""
 
 from grpo_calc.column import Completion, Token, column
-from grpo_calc.ops import absolute, clip, exp, stop_gradient, where
+from grpo_calc.ops import absolute, clip, exp, minimum, stop_gradient, where
 
 
 @column("log r", latex=r"\log r", en="log-ratio", zh="对数比", source="PPO, arXiv:1707.06347, sec. 3")
@@ -111,3 +111,19 @@ def sequence_token_ratio(sequence_ratio, log_ratio):
     One value a token. Source: GSPO-token, eq. 14.
     """
     return stop_gradient(sequence_ratio) * exp(log_ratio - stop_gradient(log_ratio))
+
+
+@column("s π/sg[π], held", latex=r"s\,\frac{\pi}{\operatorname{sg}[\pi]}", en="sequence ratio, token gradient, log held below a cap", zh="序列概率比（token 梯度，对数有上限）", source="verl 0.6 and later, loss_mode gspo: log s held below 10")
+def sequence_token_ratio_held(mean_log_ratio, log_ratio, log_ratio_cap):
+    """The sequence ratio with each token's own gradient; its log held below a cap. One value a token."""
+    return exp(minimum(stop_gradient(mean_log_ratio) + (log_ratio - stop_gradient(log_ratio)), log_ratio_cap))
+
+
+@column("[log s≤K] x", latex=r"[\log s\le K]\,x", en="slope below the cap", zh="上限以下的斜率", source="calculus")
+def below_log_cap(x, mean_log_ratio, log_ratio_cap):
+    """A slope where the mean log-ratio is at most the cap, 0 beyond.
+
+    >>> below_log_cap(2.0, 11.0, 10.0), below_log_cap(2.0, 0.1, 10.0)
+    (0.0, 2.0)
+    """
+    return where(mean_log_ratio <= log_ratio_cap, x, 0.0)

@@ -1,7 +1,7 @@
 """Correction for tokens sampled by another engine than the one trained: weights from old against sampler log-probs."""
 
 from grpo_calc.column import Completion, Token, column, quantity
-from grpo_calc.ops import clip, exp, where
+from grpo_calc.ops import clip, exp, log, where
 
 TIS = "truncated importance sampling, TRL 1.16 and verl 0.9.1"
 
@@ -58,3 +58,27 @@ def masked_weight(x, sampler_floor, sampler_cap):
     (0.0, 1.5)
     """
     return where((x >= sampler_floor) & (x <= sampler_cap), x, 0.0)
+
+
+quantity("sampler_mean", "mean w", latex=r"\bar w", en="mean sampler correction", zh="采样修正的均值")
+quantity("log_weight", "log ρ", latex=r"\log\rho", en="log-mismatch of the correction", zh="修正用的对数失配")
+
+
+@column("w/mean w", latex=r"w/\bar w", en="correction over its mean", zh="修正除以均值", source="verl 0.7 and later, rollout_is_batch_normalize")
+def over_mean(x, sampler_mean):
+    """A weight over the mean weight of the batch, so that the mean becomes 1; as it is where the mean is 0.
+
+    >>> over_mean(1.0, 0.5)
+    2.0
+    """
+    return where(sampler_mean > 1e-8, x / where(sampler_mean > 1e-8, sampler_mean, 1.0), x)
+
+
+@column("log(w+eps)", latex=r"\log(w+\varepsilon)", en="log of the correction", zh="修正的对数", source="verl 0.9.1, geo_mean: log(w + 1e-10)")
+def log_weight_plus(sampler_weight):
+    """The log of a sampler correction plus 1e-10: a masked one stays finite. One value a row.
+
+    >>> round(log_weight_plus(1.0), 9)
+    0.0
+    """
+    return log(sampler_weight + 1e-10)

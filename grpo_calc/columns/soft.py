@@ -107,3 +107,23 @@ def policy_gradient_slope(advantage):
     -2.0
     """
     return -advantage
+
+
+@column("A log π - β(log r)^2/2", latex=r"A\log\pi - \tfrac{\beta}{2}(\log r)^2", en="DRO objective", zh="DRO 目标", source="DRO, arXiv:2405.19107, eq. 9; verl 0.9, loss_mode dro")
+def dro_objective(advantage, logp_new, log_ratio, dro_beta):
+    """Advantage times log-prob minus a quadratic penalty of the log-ratio. One value a token.
+
+    >>> dro_objective(1.0, -1.0, 1.0, 0.5)
+    -1.25
+    """
+    return advantage * logp_new - dro_beta / 2 * log_ratio**2
+
+
+@column("βlog r - A", latex=r"\beta\log r - A", en="slope of the DRO loss in log π", zh="DRO 损失对 log π 的斜率", source="calculus")
+def dro_slope(advantage, log_ratio, dro_beta):
+    """d (-objective) / d log π of DRO: ``β log r - A``. One value a token.
+
+    >>> dro_slope(1.0, 1.0, 0.5)
+    -0.5
+    """
+    return dro_beta * log_ratio - advantage

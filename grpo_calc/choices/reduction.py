@@ -1,0 +1,109 @@
+"""From tokens to one number: how tokens are joined in a completion, and completions in the batch; the KL's own way too."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from grpo_calc.bind import Binding, Bindings, Use
+
+Choices = Mapping[str, Bindings]
+
+WITHIN: Mapping[str, tuple[str, str, str]] = {
+    "mean": ("mean_within", "mean_within_slope", ""),
+    "mean_plus": ("constant_within", "constant_within_slope", "length_plus"),
+    "mean_bare": ("constant_within", "constant_within_slope", "length"),
+    "sum": ("sum_within", "sum_slope", ""),
+    "constant": ("constant_within", "constant_within_slope", "max_length"),
+}
+"""How tokens of a completion are joined: the column, its slope, and the length it divides by, if any."""
+
+ACROSS: Mapping[str, tuple[str, str]] = {
+    "mean": ("mean_across", "mean_across_slope"),
+    "tokens": ("tokens_across", "tokens_across_slope"),
+    "sum": ("sum_across", "sum_slope"),
+    "divisor": ("divisor_across", "divisor_across_slope"),
+}
+"""How completions are joined in the batch: the column and its slope."""
+
+WAYS: Mapping[str, tuple[str, str]] = {
+    "completion_mean": ("mean", "mean"),
+    "token_mean": ("sum", "tokens"),
+    "completion_sum": ("sum", "mean"),
+    "constant_length": ("constant", "mean"),
+    "token_sum": ("sum", "sum"),
+    "given_divisor": ("sum", "divisor"),
+    "completion_mean_plus": ("mean_plus", "mean"),
+    # An empty completion makes such a loss undefined.
+    "completion_mean_bare": ("mean_bare", "mean"),
+}
+"""Each way to reduce: within a completion, and across completions."""
+
+SHARED: Bindings = {"length_plus": Use("count_plus", x="length"), "kl_within": "within"}
+"""Names that every recipe has: a length that nothing divides by 0, and the KL's share of a token as the loss's."""
+
+DIVISORS: Mapping[str, Binding] = {
+    "tokens": "tokens",
+    "tokens_plus": Use("count_plus", x="tokens"),
+    "nonempty": "nonempty",
+    "nonempty_plus": Use("count_plus", x="nonempty"),
+    "positions": "area",
+}
+"""What a sum over completions is divided by, where that is not what the reduction itself says."""
+
+
+def _within(way: str, x: str) -> tuple[Use, Use]:
+    """The column that joins a completion's tokens, and its slope."""
+    column, slope, length = WITHIN[way]
+    by = {"max_length": length} if length else {}
+    return Use(column, x=x, **by), Use(slope, **by)
+
+
+def _reduced(way: str) -> Bindings:
+    """Every quantity reduced in one way."""
+    inside, outside = WAYS[way]
+    joined = {"objective": "weighted_objective", "kl": "token_kl", "loss": "token_loss"}
+    column, slope = ACROSS[outside]
+    bound: dict[str, Binding] = {f"completion_{name}": _within(inside, x)[0] for name, x in joined.items()}
+    bound["within"] = _within(inside, "")[1]
+    bound |= {"surrogate_objective": Use(column, x="completion_objective"), "kl": Use(column, x="completion_kl")}
+    return {**bound, "across": Use(slope), "kl_share": "share"}
+
+
+def _kl_reduced(way: str) -> Bindings:
+    """The KL reduced in a way of its own."""
+    inside, outside = WAYS[way]
+    column, slope = ACROSS[outside]
+    joined, share = _within(inside, "token_kl")
+    return {
+        "completion_kl": joined,
+        "kl": Use(column, x="completion_kl"),
+        "kl_within": share,
+        "kl_across": Use(slope),
+        "kl_share": Use("share", within="kl_within", across="kl_across"),
+    }
+
+
+def _divided(by: str) -> Bindings:
+    """Completions summed, over a divisor of a kind or the parameter of that name; the KL too."""
+    bound: Bindings = {
+        "surrogate_objective": Use("divisor_across", x="completion_objective"),
+        "across": Use("divisor_across_slope"),
+        "kl": Use("divisor_across", x="completion_kl"),
+    }
+    return bound if by == "given" else {**bound, "divisor": DIVISORS[by]}
+
+
+def _kl_divided(by: str) -> Bindings:
+    """The KL of completions summed, over a divisor of its own."""
+    bound: Bindings = {
+        "kl": Use("divisor_across", x="completion_kl", divisor="kl_divisor"),
+        "kl_across": Use("divisor_across_slope", divisor="kl_divisor"),
+        "kl_share": Use("share", within="kl_within", across="kl_across"),
+    }
+    return bound if by == "given" else {**bound, "kl_divisor": DIVISORS[by]}
+
+
+REDUCTION: Choices = {way: _reduced(way) for way in WAYS}
+DIVISOR: Choices = {"own": {}, **{by: _divided(by) for by in ("given", *DIVISORS)}}
+KL_REDUCTION: Choices = {"same": {}, **{way: _kl_reduced(way) for way in WAYS}}
+KL_DIVISOR: Choices = {"own": {}, **{by: _kl_divided(by) for by in ("given", *DIVISORS)}}

@@ -202,15 +202,21 @@ def sheet(
     from grpo_calc.write.workbook import write_workbook
 
     path = output or _beside(file, lesson)
-    write_workbook(
+    told = lesson.notes if lesson else ()
+    notes = write_workbook(
         worked,
         path,
         lang=_spoken(lang),
         force=force,
         live_rows=live_rows,
-        figures=lesson.figures if lesson else (),
         keep_masked=keep_masked,
+        title=lesson.text("title", _spoken(lang)) if lesson else None,
+        figures=lesson.figures if lesson else (),
+        notes=told,
     )
+    for note in notes:
+        if note not in (*worked.notes, *told):
+            _tell_user(lang, "cli.note", text=note.text(_spoken(lang)))
     _tell_user(lang, "cli.wrote", path=path)
 
 
@@ -263,13 +269,12 @@ def _worked(
 
     lesson = _lesson(file, lang)
     if lesson is not None:
-        given = lesson.table
+        given = lesson.table.on_policy() if on_policy else lesson.table
     else:
         from grpo_calc.read import read
 
         assert file is not None
-        given = read(file, map=_pairs(mapping, "map"), sheet=sheet)
-    given = given.on_policy() if on_policy else given
+        given = read(file, map=_pairs(mapping, "map"), sheet=sheet, on_policy=on_policy)
     worked = work(given, recipe(name or (lesson.recipe if lesson else "grpo"), **_pairs(settings, "set")))
     for note in worked.notes:
         _tell_user(lang, "cli.note", text=note.text(_spoken(lang)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from grpo_calc.say import say
+from grpo_calc.say import Note, say
 
 if TYPE_CHECKING:
     from grpo_calc.table import Table
@@ -57,9 +57,17 @@ class Lesson(NamedTuple):
     status: tuple[str, ...]
     audit: tuple[str, ...]
 
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What is given, reconstructed and computed, and the audit, as notes for any output."""
+        return tuple(Note(self._sentence(key)) for key in (*self.status, *self.audit))
+
     def text(self, key: str, lang: str = "en") -> str:
         """One of the lesson's sentences: ``title``, ``about``, or a key of ``status`` or ``audit``."""
-        return say(f"lesson.{self.name.replace('-', '_')}_{key}", lang)
+        return say(self._sentence(key), lang)
+
+    def _sentence(self, key: str) -> str:
+        return f"lesson.{self.name.replace('-', '_')}_{key}"
 
     def __repr__(self) -> str:
         return f"Lesson({self.name!r}, recipe={self.recipe!r}, tokens={self.table.token_count})"

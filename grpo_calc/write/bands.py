@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from rich.cells import cell_len
 
-from grpo_calc.write.page import COLOURS, FAINT, Page, Piece, filled, pushed, wrapped
+from grpo_calc.write.page import COLOURS, FAINT, INKS, Page, Piece, filled, pushed, wrapped
 
 GAP = "  "
 LABEL_WORD = 10
@@ -81,7 +81,7 @@ def _part(
     page: Page, strips: list[Strip], titles: Mapping[str, str], row_styles: Sequence[str], breaks: Mapping[int, str]
 ) -> None:
     page.line(*_spaced([_band(strips, stage, titles[stage]) for stage in dict.fromkeys(s.stage for s in strips)]))
-    page.line(*_spaced([(s.aligned(s.symbol), f"bold {COLOURS[s.stage]}") for s in strips]))
+    page.line(*_spaced([(s.aligned(s.symbol), f"bold {INKS[s.stage]}") for s in strips]))
     labels = [wrapped(s.label if s.label != s.symbol else "", s.width) for s in strips]
     for place in range(max(map(len, labels))):
         texts = (lines[place] if place < len(lines) else "" for lines in labels)
@@ -94,7 +94,8 @@ def _part(
 
 def _band(strips: Sequence[Strip], stage: str, title: str) -> Piece:
     width = _total([each for each in strips if each.stage == stage])
-    title = title if cell_len(title) <= width else ""
+    if cell_len(title) > width:  # the band of a row's number alone
+        return " " * width, ""
     return filled(" " * ((width - cell_len(title)) // 2) + title, width), f"bold white on {COLOURS[stage]}"
 
 

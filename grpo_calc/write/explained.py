@@ -7,7 +7,7 @@ from typing import TextIO
 from grpo_calc.say import say
 from grpo_calc.work import Worked
 from grpo_calc.write.lines import Line, lines, text
-from grpo_calc.write.page import COLOURS, FAINT, Page
+from grpo_calc.write.page import FAINT, INKS, Page
 from grpo_calc.write.rows import STAGES
 
 
@@ -28,11 +28,11 @@ def write_explained(worked: Worked, row: int, out: TextIO, *, lang: str = "en") 
 
 
 def _add(page: Page, line: Line, lang: str) -> None:
-    symbol = (f"  {line.label.symbol}", f"bold {COLOURS[line.stage]}")
+    symbol, ink = f"  {line.label.symbol}", f"bold {INKS[line.stage]}"
     name, worked = line.label.name(lang), text(line, say("cli.undefined", lang))
     if line.formula:
         level = say(f"cli.at_{line.level.name.lower()}", lang)
-        page.line(symbol, (f"  {name} · {level} · {line.source}", FAINT))
+        page.item(f"{name} · {level} · {line.source}", f"{symbol}  ", FAINT, ink)
         page.item(worked, "      ")
     else:
-        page.line(symbol, (f" = {worked}", ""), (f"  {name} · {say(f'cli.{line.source}', lang)}", FAINT))
+        page.line((symbol, ink), (f" = {worked}", ""), (f"  {name} · {say(f'cli.{line.source}', lang)}", FAINT))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from grpo_calc.column import Label, Level, label
-from grpo_calc.plan import Step
+from grpo_calc.plan import Plan, Step
 from grpo_calc.say import Problem
 from grpo_calc.sym import plain
 from grpo_calc.sym import worked as substituted
@@ -40,11 +40,13 @@ def lines(worked: Worked, row: int) -> list[Line]:
 
     Errors: :class:`~grpo_calc.say.Problem` for a row that is masked, or that there is none of.
     """
+    if "logp_new" not in worked.table.tokens:
+        raise Problem("cli.no_tokens", source=worked.table.source or "table")
     place = _Place(worked, _token(worked, row))
     aims = [name for name in AIMS if worked.has(name)]
     plan = worked.plan.upstream(aims)
     computed = [place.line(step) for step in plan.steps if step.reads or step.consumes is not None]
-    given = [place.given(name) for name in place.needed(plan.steps)]
+    given = sorted((place.given(name) for name in place.needed(plan.steps)), key=lambda line: line.source)
     return [*given, *sorted(computed, key=lambda line: STAGES.index(line.stage))]
 
 
@@ -57,6 +59,12 @@ def _token(worked: Worked, row: int) -> int:
     if (whole.row == row).any():
         raise Problem("cli.masked_token", row=row)
     raise Problem("cli.no_token", row=row, last=int(whole.row.max(initial=0)))
+
+
+def called(plan: Plan, name: str) -> Label:
+    """What a name is called in a plan: as its own step is, else as the quantity is."""
+    step = plan.step(name)
+    return step.label if step is not None and step.name == name else label(name)
 
 
 class _Place:
@@ -92,7 +100,7 @@ class _Place:
 
     def line(self, step: Step) -> Line:
         shown = stage(step, step.name)
-        formula = plain(step.expression, lambda name: label(name).symbol)
+        formula = plain(step.expression, lambda name: called(self.worked.plan, name).symbol)
         numbers = substituted(
             step.expression, lambda name: short(self.number(name)), lambda name: self.listed(step, name)
         )

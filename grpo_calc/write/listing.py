@@ -15,6 +15,9 @@ from grpo_calc.sym import excel
 
 Record = Mapping[str, str]
 
+ALWAYS = ("eps_low", "eps_high", "beta", "adv_eps", "ddof")
+"""The parameters that a recipe is always told with; any other where it is not as in grpo."""
+
 
 def columns() -> list[Record]:
     """Every column: key, symbol, label, formula, LaTeX, an Excel formula with names for cells, and source."""
@@ -41,11 +44,17 @@ def recipes() -> list[Record]:
             "en": recipe.en,
             "zh": recipe.zh,
             "roles": " ".join(f"{role}={choice}" for role, choice in recipe.told.items()),
-            "parameters": " ".join(f"{key}={value:g}" for key, value in recipe.parameters.items() if value != GRPO.parameters.get(key)),
+            "parameters": " ".join(
+                f"{key}={value:g}" for key, value in recipe.parameters.items() if _told_of(key, value)
+            ),
             "source": recipe.source,
         }
         for name, recipe in RECIPES.items()
     ]
+
+
+def _told_of(parameter: str, value: float) -> bool:
+    return parameter in ALWAYS or value != GRPO.parameters.get(parameter)
 
 
 def lessons() -> list[Record]:

@@ -25,7 +25,17 @@ COLOURS = {
     "loss": "#475569",
     "gradient": "#475569",
 }
-"""Each stage's colour: white on it for a band, it alone for a symbol."""
+"""Each stage's colour, dark enough for white letters on it."""
+INKS = {
+    "inputs": "#d97706",
+    "advantage": "#d97706",
+    "ratio": "#0d9488",
+    "surrogate": "#6366f1",
+    "kl": "#a855f7",
+    "loss": "#64748b",
+    "gradient": "#64748b",
+}
+"""The same colours as letters, to be read on black and on white."""
 FAINT = "dim"
 
 # What may stand alone on a line: a run of spaces, a wide character, or a word; with the marks that cling to it.
@@ -54,10 +64,10 @@ class Page:
             self.line()
         self.line((f" {title} ", f"bold white on {COLOURS[stage]}"))
 
-    def item(self, text: str, indent: str = "  ", style: str = "") -> None:
-        """Add a paragraph, its lines after the first as far in as the first one's text."""
-        for place, part in enumerate(wrapped(text, self.width - cell_len(indent))):
-            self.line((" " * cell_len(indent) if place else indent, ""), (part, style))
+    def item(self, text: str, lead: str = "  ", style: str = "", lead_style: str = "") -> None:
+        """Add a paragraph after its lead; its further lines start below the first one's text."""
+        for place, part in enumerate(wrapped(text, self.width - cell_len(lead))):
+            self.line((" " * cell_len(lead), "") if place else (lead, lead_style), (part, style))
 
     def print(self) -> None:
         """Print all lines; none is wrapped or cut."""

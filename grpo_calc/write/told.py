@@ -11,7 +11,7 @@ from grpo_calc.work import Worked
 from grpo_calc.write.numbers import short
 from grpo_calc.write.page import Page, filled
 
-MET, MISSED = "#15803d", "bold #dc2626"
+MET, MISSED = "#16a34a", "bold #dc2626"
 
 
 def ours(figure: Figure, worked: Worked) -> float:

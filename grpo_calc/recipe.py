@@ -122,7 +122,7 @@ class Recipe:
             if self.parameters["beta"] != 0:
                 raise Problem("recipe.no_kl_base", base=base, beta=self.parameters["beta"], kl=self.roles["kl"])
             settled = settled.change(kl="none").with_notes(note("note.no_kl_base", base=base))
-        if self.roles["reward_kl"] != "none" and "logp_ref" not in inputs and self.parameters["beta"] != 0:
+        if (self.roles["reward_kl"] != "none" or self.roles["returns"].startswith("less")) and "logp_ref" not in inputs and self.parameters["beta"] != 0:
             raise Problem("recipe.no_kl_base", base="logp_ref", beta=self.parameters["beta"], kl="reward_kl")
         return settled
 

@@ -19,6 +19,7 @@ from typing import Any
 from grpo_calc.bind import Absent, Binding, Bindings, Use, weighted
 from grpo_calc.choices.filters import DROPPED, SEQUENCE_PLUS
 from grpo_calc.choices.kl import KL_CLAMP, KL_GRADIENT, KL_SCORE, OLD_KL
+from grpo_calc.choices.likelihood import LIKELIHOOD
 from grpo_calc.choices.masks import ENTROPY, ENTROPY_BONUS, GMPO, OFF_POLICY, SAMPLER_PLACE
 from grpo_calc.choices.objective import DIRECT, GATE, NO_CLIP, OBJECTIVE
 from grpo_calc.choices.reduction import DIVISOR, KL_DIVISOR, KL_REDUCTION, REDUCTION, SHARED
@@ -26,6 +27,7 @@ from grpo_calc.choices.reject import MISMATCH_CLAMP, MISMATCH_OF, REJECTION_PLAC
 from grpo_calc.choices.returns import ADVANTAGE_FACTOR, BASELINE, COUNTS, LONE, REWARD_KL as RETURN_KL, TO_GO, WHITEN_TOKENS
 from grpo_calc.choices.rewards import REWARD_CLIP, REWARD_KL, WHITEN
 from grpo_calc.choices.sampler import SAMPLER_GATE
+from grpo_calc.choices.shaped import RETURNS, SHAPED_CLIP, WHITEN_SHAPED
 
 NO_KL: Bindings = {
     "token_kl": Absent(),
@@ -87,7 +89,7 @@ ROLES: Mapping[str, Mapping[str, Bindings]] = {
         "given": {"advantage": "advantage_given"},
         "group_mean": {"baseline": "group_mean"},
         "leave_one_out": {"baseline": "leave_one_out_mean"},
-        "batch_mean": {"baseline": "batch_mean"},
+        "batch_mean": {"advantage": Use("reward_above", baseline="batch_mean")},
         **BASELINE,
     },
     "scale": {
@@ -109,8 +111,10 @@ ROLES: Mapping[str, Mapping[str, Bindings]] = {
     "to_go": TO_GO,
     "lone": LONE,
     "advantage_factor": ADVANTAGE_FACTOR,
-    "whiten": {**WHITEN, "tokens": WHITEN_TOKENS},
-    "old": {"given": {}, "new": {"logp_old": "held_logp"}},
+    "shaped_clip": SHAPED_CLIP,
+    "returns": RETURNS,
+    "whiten": {**WHITEN, "tokens": WHITEN_TOKENS, **WHITEN_SHAPED},
+    "old": {"given": {}, "new": {"logp_old": "held_logp"}, "sampler": {"logp_old": "logp_sampler"}},
     "ratio": {
         "token": TOKEN_PULL,
         "token_clamped": {"ratio": Use("clamped_ratio"), **CLAMPED_PULL},
@@ -173,6 +177,7 @@ ROLES: Mapping[str, Mapping[str, Bindings]] = {
     "counted": {
         "all": {},
         "mask": {"counted": Use("unmasked"), **_counted()},
+        "near_old": {"counted": Use("near_old"), **_counted()},
     },
     "rejection": Rejections(),
     "rejection_place": REJECTION_PLACE,
@@ -215,6 +220,7 @@ ROLES: Mapping[str, Mapping[str, Bindings]] = {
         },
     },
     "old_kl": OLD_KL,
+    "likelihood": LIKELIHOOD,
 }
 
 NEUTRAL: Mapping[str, str] = MappingProxyType(
@@ -229,6 +235,8 @@ NEUTRAL: Mapping[str, str] = MappingProxyType(
         "to_go": "carry",
         "lone": "zero",
         "advantage_factor": "none",
+        "shaped_clip": "none",
+        "returns": "none",
         "whiten": "none",
         "old": "given",
         "ratio": "token",
@@ -260,6 +268,7 @@ NEUTRAL: Mapping[str, str] = MappingProxyType(
         "kl_gradient": "own",
         "kl_weight": "none",
         "old_kl": "none",
+        "likelihood": "none",
     }
 )
 """Each role's choice in GRPO as published: what a variant changes."""
@@ -316,6 +325,8 @@ PARAMETERS: Mapping[str, tuple[float, float, float]] = {
     "dro_beta": (math.nan, 0.0, math.inf),
     "mismatch_clamp_at": (20.0, 0.0, 700.0),
     **{name: (math.nan, 0.0, math.inf) for rule in RULES for name in bounds(rule)},
+    "nll_weight": (0.0, -math.inf, math.inf),
+    "drift_limit": (math.nan, 0.0, math.inf),
     "gate_low": (0.0, -math.inf, math.inf),
     "gate_high": (math.nan, -math.inf, math.inf),
 }

@@ -68,6 +68,7 @@ KL_GRADIENT: Mapping[str, Bindings] = {
         "kl_weight_capped": Use("cispo_cap_weight", ratio="token_ratio", ratio_cap="kl_weight_cap"),
         "token_ratio": Use("ratio"),
         "kl_slope": Use("kl_importance_slope"),
+        **{f"wrap:kl_slope:{clamp}": Absent() for clamp in ("clamp", "clamp_in")},
     },
 }
 

@@ -54,6 +54,11 @@ ENTROPY_BONUS: Choices = {
     "none": {},
     "mean": {**BONUS, "entropy_bonus": Use("mean_entropy")},
     "over_tokens": {**BONUS, "entropy_bonus": Use("mean_entropy", kept_tokens="tokens")},
+    "over_completions": {
+        **BONUS,
+        "completion_entropy": Use("mean_within", x="bonus_entropy"),
+        "entropy_bonus": Use("mean_across", x="completion_entropy"),
+    },
 }
 
 # A sampler correction that is not a weight of the objective: VESPO takes it into its own weight.

@@ -46,7 +46,9 @@ DIVISORS: Mapping[str, Binding] = {
     "tokens_plus": Use("count_plus", x="tokens"),
     "nonempty": "nonempty",
     "nonempty_plus": Use("count_plus", x="nonempty"),
+    "completions_plus": Use("count_plus", x="completions"),
     "positions": "area",
+    "width": "width",
 }
 """What a sum over completions is divided by, where that is not what the reduction itself says."""
 

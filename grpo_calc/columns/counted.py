@@ -22,6 +22,16 @@ def not_dropped(dropped, logp_new) -> Token:
     return 1 - dropped
 
 
+@column("m", en="close to the old policy", zh="接近旧策略", source="torchrl 0.14.1, kl_mask_threshold")
+def near_old(log_ratio, drift_limit) -> Token:
+    """1 where half the squared log-ratio is at most the limit, else 0: the token does not count. One value a token.
+
+    >>> near_old(0.5, 0.2), near_old(1.0, 0.2)
+    (1.0, 0.0)
+    """
+    return where(log_ratio**2 / 2 <= drift_limit, 1.0, 0.0)
+
+
 @column("[m] x", latex=r"[m]\,x", en="where the token counts", zh="仅计入的 token", source="calculus")
 def where_counted(x, counted) -> Token:
     """A value where the token counts, else 0: a token that adds nothing to the loss has no gradient. One value a token.

@@ -31,6 +31,7 @@ quantity("kl_clamp_in", "K_in", latex=r"K_{\text{in}}", en="clamp of k1 inside t
 quantity("kl_weight_cap", "w_max", latex=r"w_{\max}", en="cap of the importance weight in the KL", zh="KL 内重要性权重上限")
 quantity("old_beta", "β_old", latex=r"\beta_{\text{old}}", en="coefficient of the KL against the old policy", zh="对旧策略 KL 的系数")
 quantity("length_eps", "ε_n", latex=r"\varepsilon_n", en="small number beside a count", zh="计数旁的小量")
+quantity("drift_limit", "δ_r", latex=r"\delta_r", en="limit of half the squared log-ratio", zh="对数比平方之半的上限")
 quantity("dropped", "d", en="dropped by a filter (0/1)", zh="被过滤剔除（0/1）")
 quantity("kl_clamp_out", "K_out", latex=r"K_{\text{out}}", en="clamp of the KL's value", zh="KL 值的钳制")
 quantity("sampler_floor", "C_low", latex=r"C_{\text{low}}", en="floor of the sampler correction", zh="采样修正下限")

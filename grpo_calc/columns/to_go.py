@@ -31,6 +31,16 @@ def carried_step(gap, gamma):
     return where(gap > 0, gamma, 0.0)
 
 
+@column("γ^gap", latex=r"\gamma^{\text{gap}}", en="step over the gap", zh="跨过间隔的折扣", source="OpenRLHF 0.11.2, get_cumulative_returns: every position discounts")
+def distance_step(gap, gamma):
+    """The discount to the next token that counts, one factor a position in between; 0 at the last. One value a token.
+
+    >>> distance_step(2.0, 0.5), distance_step(0.0, 0.5)
+    (0.25, 0.0)
+    """
+    return where(gap > 0, gamma**gap, 0.0)
+
+
 @column("γ or 0", latex=r"\gamma\,[\text{gap}=1]", en="step to the next place", zh="到下一位置的折扣", source="verl <= 0.8, a bug: what is to come is lost at a masked token")
 def reset_step(gap, gamma):
     """The discount to the next token if it stands in the next place, else 0: a masked token in between loses the reward.

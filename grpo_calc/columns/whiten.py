@@ -38,6 +38,16 @@ def token_variance(x: Completion, advantage_tokens, length_eps, over) -> Batch:
     return over.sum(x) / (advantage_tokens + length_eps) * (advantage_tokens / maximum(advantage_tokens - 1, 1.0))
 
 
+@column("white A", latex=r"\frac{A_0-\bar A_0}{\sqrt{\max(\operatorname{var},\varepsilon)}}", en="whitened advantage", zh="白化后的优势", source="OpenRLHF 0.11.2, RemoteExperienceMaker: rsqrt(max(var, 1e-8))")
+def whitened_floored(x, whiten_mean, whiten_variance, whiten_eps):
+    """An advantage minus the token mean, over the root of the token variance, not below a floor.
+
+    >>> whitened_floored(3.0, 1.0, 4.0, 0.0)
+    1.0
+    """
+    return (x - whiten_mean) / sqrt(maximum(whiten_variance, whiten_eps))
+
+
 @column("white A", latex=r"\frac{A_0-\bar A_0}{\sqrt{\operatorname{var}+\varepsilon}}", en="whitened advantage", zh="白化后的优势", source=VERL)
 def whitened(x, whiten_mean, whiten_variance, whiten_eps):
     """An advantage minus the token mean, over the root of the token variance plus a small number.

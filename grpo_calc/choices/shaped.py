@@ -1,0 +1,52 @@
+"""What becomes of an advantage once the reward is shaped: held in a range, carried back from the last token, whitened."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from grpo_calc.bind import Bindings, Use
+from grpo_calc.choices.returns import WHITEN_TOKENS
+
+Choices = Mapping[str, Bindings]
+
+SHAPED_CLIP: Choices = {"none": {}, "range": {"wrap:advantage:shaped_clip": Use("clipped_reward", x="@")}}
+
+# The shaped reward stands at a completion's last token, and each token's advantage is what is still to come.
+DISCOUNTED: Bindings = {
+    "wrap:advantage:returns": Use("reward_to_go", token_reward="token_return", to_go_step="distance_step"),
+    "token_return": "last_return",
+    "last_return": Use("token_reward", reward="advantage_before_returns"),
+}
+ESTIMATES: Choices = {
+    "k1": {"return_estimate": "return_k1"},
+    "k2": {"return_estimate": Use("k2", k1="return_k1")},
+    "k3": {
+        "return_base_ratio": Use("base_ratio", k1="return_k1"),
+        "return_estimate": Use("k3", k1="return_k1", base_ratio="return_base_ratio"),
+    },
+}
+RETURNS: Choices = {
+    "none": {},
+    "discounted": DISCOUNTED,
+    **{
+        f"less_{estimate}": {
+            **DISCOUNTED,
+            **bound,
+            "return_k1": Use("k1", logp_new="logp_old", logp_base="logp_ref"),
+            "return_kl": Use("kl_clamped", x="return_estimate"),
+            "token_return": Use("penalised_token_reward", x="last_return", reward_kl="return_kl"),
+        }
+        for estimate, bound in ESTIMATES.items()
+    },
+}
+
+# Whitened over tokens with the population's variance: scaled by its root, not below a floor, or not scaled at all.
+_POPULATION: Bindings = {
+    **WHITEN_TOKENS,
+    "whiten_mean": Use("tokens_across", x="whiten_sum", tokens="advantage_tokens"),
+    "whiten_variance": Use("tokens_across", x="whiten_square_sum", tokens="advantage_tokens"),
+}
+WHITEN_SHAPED: Choices = {
+    "tokens_floored": {**_POPULATION, "wrap:advantage:whiten": Use("whitened_floored", x="@")},
+    "tokens_centred": {**_POPULATION, "wrap:advantage:whiten": Use("reward_above", reward="@", baseline="whiten_mean")},
+}

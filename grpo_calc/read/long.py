@@ -76,22 +76,25 @@ def long_parts(frame: Frame, naming: Naming, texts: bool) -> Parts:
     """The parts of a long file."""
     book, decimal = _Book(), frame.decimal
     for block in frame.blocks:
-        if block.count:
-            decimal = decimal or _decimal(block, naming)
-            _Rows(book, block, frame.source, naming, decimal or ".").read(texts)
+        decimal = decimal or _decimal(block, naming)
+        _Rows(book, block, frame.source, naming, decimal or ".").read(texts)
     if not book.count:
         raise Problem("read.no_rows", source=frame.source)
     return _gathered(book, frame.source, naming)
 
 
+def _numeric(naming: Naming) -> list[str]:
+    """The columns of the file that hold numbers."""
+    return [column for name, column in naming.columns.items() if name not in {"group_id", "completion_id", *TEXTS}]
+
+
 def _decimal(block: Block, naming: Naming) -> str | None:
     """The mark of the first number that has one: a comma or a point."""
     found: list[tuple[int, str]] = []
-    for name, column in naming.columns.items():
-        if name not in {"group_id", "completion_id", *TEXTS}:
-            cells = enumerate(block.cells(column))
-            marks = ((row, mark) for row, cell in cells if isinstance(cell, str) for mark in cell if mark in MARKED)
-            found += itertools.islice(marks, 1)
+    for column in _numeric(naming):
+        cells = enumerate(block.cells(column))
+        marks = ((row, mark) for row, cell in cells if isinstance(cell, str) for mark in cell if mark in MARKED)
+        found += itertools.islice(marks, 1)
     return min(found)[1] if found else None
 
 

@@ -17,6 +17,8 @@ from grpo_calc.read.numbers import number
 from grpo_calc.read.words import PADDING, Bytes, Flags, changes, decimals
 from grpo_calc.table import Floats, Integers
 
+SAMPLE = 512
+"""Rows that show whether a column mostly repeats itself."""
 LF, CR, QUOTE = b'\n\r"'
 
 
@@ -43,10 +45,7 @@ class Chunk:
         """Where the cells of a column begin and end, their quotes left out."""
         width = len(self.header)
         end = self.at[column::width].copy()
-        if column:
-            start = self.at[column - 1 :: width] + 1
-        else:
-            start = np.concatenate(([0], self.at[width - 1 : -1 : width] + 1))
+        start = self.at[column - 1 :: width] + 1 if column else self._row_starts()
         if self.returns and column == width - 1:
             end -= (end > start) & (self.raw[end - 1] == CR)
         if self.quoted:
@@ -54,9 +53,21 @@ class Chunk:
             start, end = start + opened, end - opened
         return start, end
 
+    def _row_starts(self) -> Integers:
+        return np.concatenate(([0], self.at[len(self.header) - 1 : -1 : len(self.header)] + 1))
+
     def numbers(self, name: str, decimal: str) -> tuple[Floats, dict[int, Fault]]:
         """See :class:`~grpo_calc.read.block.Block`."""
         start, end = self.places(self.header.index(name))
+        if self.count > SAMPLE and np.count_nonzero(changes(self.raw, start[:SAMPLE], end[:SAMPLE])) < SAMPLE // 8:
+            # Mostly the same cell again (a reward, a mask): one number a run of equal cells.
+            first = np.flatnonzero(changes(self.raw, start, end))
+            values, faults = self._parsed(start[first], end[first], decimal)
+            if not faults:
+                return np.repeat(values, np.diff(np.append(first, self.count))), {}
+        return self._parsed(start, end, decimal)
+
+    def _parsed(self, start: Integers, end: Integers, decimal: str) -> tuple[Floats, dict[int, Fault]]:
         values, odd = decimals(self.raw, start, end, decimal)
         faults: dict[int, Fault] = {}
         for row in np.flatnonzero(odd).tolist():

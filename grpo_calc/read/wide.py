@@ -66,9 +66,8 @@ def wide_parts(frame: Frame, naming: Naming, texts: bool) -> Parts:
     """The parts of a wide file."""
     book, decimal = _Book(), frame.decimal
     for block in frame.blocks:
-        if block.count:
-            decimal = decimal or _decimal(block, naming)
-            _Rows(book, block, frame.source, naming, decimal or ".").read(texts)
+        decimal = decimal or _decimal(block, naming)
+        _Rows(book, block, frame.source, naming, decimal or ".").read(texts)
     if not book.lengths:
         raise Problem("read.no_rows", source=frame.source)
     lengths = np.concatenate(book.lengths)

@@ -61,15 +61,16 @@ def decimals(raw: Bytes, start: Integers, end: Integers, point: str = ".") -> tu
     mantissa, odd = _digits(first, taken)
     left, at = length - 8, start + 8
     odd |= (taken == 0) | ((left > 0) & ~dotted)
-    while (left > 0).any():
-        here = np.clip(left, 0, 8)
+    for _ in range(2):  # 24 bytes in all: more than nineteen digits are odd anyway
+        if not (left > 0).any():
+            break
+        here = np.minimum(np.maximum(left, 0), 8)
         more, bad = _digits(words[np.minimum(at, len(words) - 1)], here)
         mantissa *= _POWERS[here]
         mantissa += more
         odd |= bad
-        left, at = left - 8, at + 8
-        if (left > 16).all():
-            break
+        left -= 8
+        at += 8
     odd |= length - dotted > 19
     scale = np.where(dotted, length - place - 1, 0) - exponent
     odd |= (scale < 0) | (scale > 27)
@@ -161,7 +162,7 @@ def changes(raw: Bytes, start: Integers, end: Integers) -> Flags:
         return different
     different[1:] = length[1:] != length[:-1]
     for done in range(0, int(length.max()), 8):
-        here = np.clip(length - done, 0, 8)
+        here = np.minimum(np.maximum(length - done, 0), 8)
         word = words[np.minimum(start + done, len(words) - 1)] << (
             _U(64) - _U(8) * np.maximum(here, 1).astype(np.uint64)
         )

@@ -84,11 +84,7 @@ def test_a_slip_of_the_pen_is_said(file) -> None:
 
 def test_candidates_for_the_group(file) -> None:
     with pytest.raises(Problem, match=r"could it be prompt, question\? Then add --map group=prompt"):
-        read(
-            file(
-                f"question,completion_id,reward,logp_new,logp_old,prompt\n{ROWS.replace('1.1', '1.1,p').replace('2.2', '2.2,p')}"
-            )
-        )
+        read(file("question,completion_id,reward,logp_new,logp_old,prompt\nq,1,1,-1,-1,p\n"))
     with pytest.raises(Problem, match=r"add a column group_id, or name one with --map group=COLUMN"):
         read(file("completion_id,reward,logp_new,logp_old\n1,1,-1,-1\n"))
 

@@ -183,7 +183,8 @@ def test_text_after_a_quote(file) -> None:
 
 
 def test_quotes(file) -> None:
-    text = f'token,{HEADER}\n",",a,1,1,-1,-1,1\n"""",a,1,1,-1,-1,1\n"\n",a,1,1,-1,-1,1\n5",a,1,1,"-1",-1,1\n"a""b",a,1,1,-1,-1,1\n'
+    row = ",a,1,1,-1,-1,1\n"
+    text = f'token,{HEADER}\n",",a,1,1,-1,-1,1\n""""{row}"\n"{row}5",a,1,1,"-1",-1,1\n"a""b"{row}'
     table = read(file(text))
     assert list(table.texts["token"]) == [",", '"', "\n", '5"', 'a"b']
     refused(file(text + "x,a,1,1,-1,q,1\n"), "'q'", line=8)
@@ -223,9 +224,9 @@ def test_no_header(file) -> None:
 # --- numbers
 
 NOT_NUMBERS = [
-    "1_000", "-1_0.5", "\uff11.\uff15", "\u0661", "12%", "tensor(0.5)", "#N/A", "N/A", "NA", "null", "None", "\u22120.5", "\u20130.5", "0x1p3", "0x10",
-    "True", "false", "1e", "--1", "1-", "1.2.3", "1 2", "$1", "1f", "1d5", "(1)", "'1", "-", ".", "e5", "+", "1e+", "\u00bd", "[1", "=1+1", "one",
-    "#DIV/0!", "1;2",
+    "1_000", "-1_0.5", "\uff11.\uff15", "\u0661", "12%", "tensor(0.5)", "#N/A", "N/A", "NA", "null", "None",
+    "\u22120.5", "\u20130.5", "0x1p3", "0x10", "True", "false", "1e", "--1", "1-", "1.2.3", "1 2", "$1", "1f", "1d5",
+    "(1)", "'1", "-", ".", "e5", "+", "1e+", "\u00bd", "[1", "=1+1", "one", "#DIV/0!", "1;2",
 ]  # fmt: skip
 
 
@@ -400,7 +401,8 @@ def test_rows_are_put_in_the_order_of_their_index(file) -> None:
 
 
 def test_an_index_twice(file) -> None:
-    text = "group_id,completion_id,token_index,reward,logp_new,logp_old\na,1,0,1,-3,-1\na,1,1,1,-1,-1\nb,1,0,1,-1,-1\na,1,0,1,-2,-1\n"
+    rows = "a,1,0,1,-3,-1\na,1,1,1,-1,-1\nb,1,0,1,-1,-1\na,1,0,1,-2,-1\n"
+    text = f"group_id,completion_id,token_index,reward,logp_new,logp_old\n{rows}"
     refused(file(text), "lines 2 and 5: column token_index: both are 0")
 
 

@@ -107,10 +107,11 @@ class Table:
 
     def without_tokens(self, completions: NDArray[np.bool_]) -> Table:
         """The same table without the tokens of some completions; the completions themselves stay, empty."""
-        drop = np.repeat(completions, np.diff(self.token_offsets))
+        every = self.masked or self
+        drop = np.repeat(completions, np.diff(every.token_offsets))
         if not drop.any():
             return self
-        whole = replace(self, tokens={**self.tokens, "mask": np.where(drop, 0.0, self.tokens.get("mask", 1.0))})
+        whole = replace(every, tokens={**every.tokens, "mask": np.where(drop, 0.0, every.tokens.get("mask", 1.0))})
         return _unmasked(whole)
 
     @staticmethod

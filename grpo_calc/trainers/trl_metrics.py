@@ -112,7 +112,8 @@ def _clipping(worked: Any, at: Version) -> dict[str, Any]:
     high = ((value > centre + parameters["eps_high"]) & (advantage > 0)).astype(float)
     means = [_mean(worked, name, flags) for flags in (low, high, low + high)]
     if at < (0, 17):
-        return {"clip_ratio": means[2]}
+        beyond = worked["surrogate"] < worked["clipped_surrogate"]  # a bug of 0.16: it counts the side that is not clipped
+        return {"clip_ratio": _mean(worked, name, beyond.astype(float))}
     product = worked.recipe.roles["ratio"] == "sequence_product" and at < (0, 24)
     if at < (1, 9) and (product or worked.recipe.roles["ratio"] != "sequence_product"):
         least, most = means[0], means[1]

@@ -1,15 +1,22 @@
-"""Runs one golden file: build its case, work it, compare every output it holds at its own tolerance."""
+"""Runs one golden file: build its case, work it, compare every output it holds at its own tolerance.
+
+Most trainers compute advantages in single precision and hand them to a loss in double. So the comparison has the trainer's
+two steps: ours are compared with theirs at the advantages' tolerance; where they agree, the loss and its gradient are worked
+from theirs, at the loss's own tolerance. Where they do not agree, or the file holds none, all is worked from ours.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
+from grpo_calc.trainers import NAMES, trainer
 from grpo_calc.work import Worked, work
-from tests.golden.case import Case, Golden, padded
+from tests.golden.case import Case, Golden, check, padded, with_advantages
 
 PEERS = {
     "trl": "trl",
@@ -34,7 +41,7 @@ class Result:
 
     id: str
     recipe: str
-    loss: float | None
+    loss: Any
     advantages: Any
     gradient: Any
     compared: dict[str, float]
@@ -43,36 +50,86 @@ class Result:
 
 
 def run(golden: Golden) -> Result:
-    """Work a golden file and compare. ``compared`` holds the largest difference of each output, ``failed`` what is beyond."""
+    """Work a golden file and compare. ``compared`` holds the largest difference of each output, ``failed`` what is beyond.
+
+    A file of several training steps is worked step by step; its loss, advantages and gradient are then lists.
+    """
+    results = [_run(part, prefix) for prefix, part in parts(golden)]
+    first = results[0]
+    if len(results) == 1:
+        return first
+
+    def merged(name: str) -> dict[str, Any]:
+        return {key: value for result in results for key, value in getattr(result, name).items()}
+
+    return Result(
+        id=golden["id"],
+        recipe=first.recipe,
+        loss=[result.loss for result in results],
+        advantages=[result.advantages for result in results],
+        gradient=[result.gradient for result in results],
+        compared=merged("compared"),
+        failed=merged("failed"),
+        left_out=merged("left_out"),
+    )
+
+
+def parts(golden: Golden) -> Iterator[tuple[str, Golden]]:
+    """The batches of a golden file, each a golden of its own: one, or one a training step with what was logged there."""
+    steps = golden["inputs"].get("steps")
+    if steps is None:
+        yield "", golden
+        return
+    check(golden, PEERS[golden["peer"]])
+    logged = golden["outputs"].get("log_history", [])
+    for place, inputs in enumerate(steps):
+        outputs = {**golden["outputs"]["steps"][place], "metrics": logged[place] if place < len(logged) else None}
+        yield f"steps[{place}]/", {**golden, "inputs": inputs, "outputs": outputs}
+
+
+def _run(golden: Golden, prefix: str) -> Result:
     case: Case = import_module(f"tests.golden.peers.{PEERS[golden['peer']]}").case(golden)
-    worked = work(case.table, case.recipe)
+    ours = worked = work(case.table, case.recipe)
     inputs = golden["inputs"]
     shape = (len(inputs["mask"]), len(inputs["mask"][0]))
     compared: dict[str, float] = {}
     failed: dict[str, str] = {}
-    left_out = dict(case.left_out)
+    left_out: dict[str, str] = {}
     readings = {"advantages": "advantage", "grad_new_logps": "gradient", "loss": "loss", **case.outputs}
-    mask = np.asarray(inputs["mask"], dtype=bool)
+    mask = _counting(worked, shape)
+    theirs = golden["outputs"].get("advantages")
+    if theirs is not None and "advantages" not in case.left_out:
+        _compare("advantages", _read(ours, readings["advantages"], shape), theirs, _tolerance(golden, "advantages"), mask, compared, failed)
+        if not failed and readings["advantages"] == "advantage":
+            worked = work(with_advantages(case.table, theirs), case.recipe.change(advantage="given"))
     for name, theirs in golden["outputs"].items():
-        if name in left_out or theirs is None:
+        if theirs is None or name in compared or name in failed:
             continue
-        if name == "metrics":
-            _compare_metrics(golden, case, worked, compared, failed, left_out)
-            continue
-        if name not in readings:
+        if name in case.left_out:
+            left_out[name] = case.left_out[name]
+        elif name == "metrics":
+            _compare_metrics(golden, case, ours, compared, failed, left_out)
+        elif name not in readings:
             failed[name] = "no column of ours is named for it"
-            continue
-        _compare(name, _read(worked, readings[name], shape), theirs, _tolerance(golden, name), mask, compared, failed)
+        else:
+            _compare(name, _read(worked, readings[name], shape), theirs, _tolerance(golden, name), mask, compared, failed)
     return Result(
         id=golden["id"],
         recipe=case.recipe.name,
         loss=worked.loss if worked.has("loss") else None,
-        advantages=_read(worked, "advantage", shape).tolist() if worked.has("advantage") else None,
+        advantages=_read(ours, "advantage", shape).tolist() if ours.has("advantage") else None,
         gradient=_read(worked, "gradient", shape).tolist() if worked.has("gradient") else None,
-        compared=compared,
-        failed=failed,
-        left_out=left_out,
+        compared={prefix + name: value for name, value in compared.items()},
+        failed={prefix + name: value for name, value in failed.items()},
+        left_out={prefix + name: value for name, value in left_out.items()},
     )
+
+
+def _counting(worked: Worked, shape: tuple[int, int]) -> Any:
+    """The positions of the inputs' layout whose tokens count."""
+    grid = np.zeros(shape, dtype=bool)
+    grid.flat[worked.table.row - 1] = worked["counted"] > 0 if worked.has("counted") else True
+    return grid
 
 
 def _read(worked: Worked, reading: Any, shape: tuple[int, int]) -> Any:
@@ -112,14 +169,14 @@ def _compare(name: str, ours: Any, theirs: Any, tolerance: float, mask: Any, com
 
 
 def _compare_metrics(golden: Golden, case: Case, worked: Worked, compared: dict[str, float], failed: dict[str, str], left_out: dict[str, str]) -> None:
-    from grpo_calc.trainers import trainer
-
-    logged = trainer(case.recipe.name.split("@")[0]).metrics
-    ours = dict(logged(worked)) if logged is not None else {}
-    theirs = golden["outputs"]["metrics"]
-    for name, value in theirs.items():
+    ours = dict(worked.metrics(case.recipe.name.split("@")[0])) if _logs(case) else {}
+    tolerance = float(golden["verified"]["tolerance"].get("metrics", golden["verified"]["tolerance"]["loss"]))
+    for name, value in golden["outputs"]["metrics"].items():
         key = f"metrics/{name}"
-        if key in left_out or value is None:
+        if key in case.left_out:
+            left_out[key] = case.left_out[key]
+            continue
+        if value is None:
             continue
         if name in case.metrics:
             reading = case.metrics[name]
@@ -127,5 +184,9 @@ def _compare_metrics(golden: Golden, case: Case, worked: Worked, compared: dict[
         if name not in ours:
             failed[key] = "not among our metrics"
             continue
-        tolerance = float(golden["verified"]["tolerance"].get("metrics", golden["verified"]["tolerance"]["loss"]))
         _compare(key, ours[name], value, tolerance, np.ones((0, 0), dtype=bool), compared, failed)
+
+
+def _logs(case: Case) -> bool:
+    name = case.recipe.name.split("@")[0]
+    return name in NAMES and trainer(name).metrics is not None

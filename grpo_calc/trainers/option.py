@@ -81,7 +81,7 @@ class Option:
             return YES.get(text.lower(), ...) if text is not None else value if isinstance(value, bool) else ...
         if self.kind is list:
             parts = text.strip("[]()").split(",") if text is not None else value
-            numbers = [_number(part) for part in parts] if isinstance(parts, Sequence) else [...]
+            numbers = [_number(part) for part in (parts if isinstance(parts, Sequence) else [parts])]
             return ... if ... in numbers else numbers
         number = _number(value)
         if self.kind is int:

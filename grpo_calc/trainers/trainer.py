@@ -68,16 +68,28 @@ class Trainer:
         used = ", ".join(name for name, one in known.items() if not one.ignored)
         return Problem("trainer.unknown_option", trainer=f"{self.name} {version}", option=name, close=close, known=used)
 
+    def flattened(self, given: Mapping[str, Any], outer: str = "") -> dict[str, Any]:
+        """Options by the trainer's own names: ``--`` is left out, a mapping's entries have its name before theirs.
+
+        ``actor={"eps_clip": 0.2}`` is ``{"actor.eps_clip": 0.2}``; other spellings of an option are resolved.
+        """
+        flat: dict[str, Any] = {}
+        for key, value in given.items():
+            name = outer + key.removeprefix("--")
+            name = self.aliases.get(name, name)
+            flat |= self.flattened(value, f"{name}.") if isinstance(value, Mapping) else {name: value}
+        return flat
+
     def recipe(self, version: str | None = None, **given: Any) -> Recipe:
         """The recipe of a version with the trainer's own options; a missing one takes that version's default.
 
-        A value may be text, as a command line or a file gives it.
+        A value may be text, as a command line or a file gives it; options may be nested.
 
         Errors: :class:`~grpo_calc.say.Problem` for an unknown option, value (the known ones are listed) or version.
         """
         at = self.version(version)
         known = self.known(at)
-        given = {self.aliases.get(name, name): value for name, value in given.items()}
+        given = self.flattened(given)
         for name in given:
             if name not in known:
                 raise self.unknown(name, at)

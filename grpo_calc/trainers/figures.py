@@ -1,0 +1,38 @@
+"""What trainers' figures share: a column with one value a token, and means over tokens and completions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+Array = Any
+
+
+def per_token(worked: Any, name: str) -> Array:
+    """A column with one value a token: a coarser one repeated for each of its tokens."""
+    value, table = np.asarray(worked[name]), worked.table
+    if value.ndim == 0:
+        return np.full(table.token_count, float(value))
+    return value if worked.level(name).name == "TOKEN" else np.repeat(value, np.diff(table.token_offsets))
+
+
+def given(worked: Any, name: str) -> Array:
+    """A token column as the table gives it, whatever the recipe takes in its place."""
+    return worked.table.tokens[name]
+
+
+def token_mean(x: Array) -> float:
+    """The mean of one value a token; undefined where there is no token.
+
+    >>> token_mean(np.array([1.0, 3.0]))
+    2.0
+    """
+    return float(np.mean(x)) if len(x) else float("nan")
+
+
+def within(worked: Any, x: Array) -> Array:
+    """The mean over each completion's tokens; 0 where it has none."""
+    table = worked.table
+    sums = np.bincount(table.completion_of_token, weights=x, minlength=table.completion_count)
+    return sums / np.maximum(np.diff(table.token_offsets), 1)

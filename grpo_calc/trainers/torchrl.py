@@ -1,0 +1,97 @@
+"""torchrl 0.14: MCAdvantage, GRPOLoss and CISPOLoss."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from grpo_calc.trainers.figures import per_token
+from grpo_calc.trainers.trainer import Chosen, Trainer, Version, option
+
+Options = Mapping[str, Any]
+
+AGGREGATIONS = {"token_mean": "token_mean", "prompt_mean": "completion_mean", "none": "token_sum"}
+BONUS = {"token_mean": "over_tokens", "prompt_mean": "over_completions", "none": "over_tokens"}
+OPTIONS = {
+    "cls": option("GRPOLoss", "CISPOLoss is the clipped surrogate alone: no log-prob, nothing detached", kind=("GRPOLoss", "DAPO", "CISPOLoss")),
+    "clip_epsilon": option([0.2], "clip range on both sides, or below and above 1; taken in log space", kind=list),
+    "aggregation": option("token_mean", "token mean, mean over samples of token means; none: the sum of what is not reduced", kind=tuple(AGGREGATIONS)),
+    "entropy_bonus": option(True, "the loss has an entropy term"),
+    "entropy_coeff": option(0.01, "its coefficient"),
+    "kl_to_ref_coeff": option(None, "coefficient of k3 against the reference, a mean over all positions; none: off"),
+    "kl_to_inference_coeff": option(None, "coefficient of k3 against the sampling policy, a mean over all positions; none: off"),
+    "kl_mask_threshold": option(None, "tokens whose squared log-ratio, halved, is above do not count; none: off"),
+    "positions_counted": option("all", "all: the KL is a mean over padding too (a bug); kept: over the tokens that count", kind=("all", "kept")),
+    "reduction": option(None, "of unaggregated losses", kind=("none", "mean", "sum"), ignored=True),
+}  # fmt: skip
+
+
+def choose(options: Options, version: Version) -> Chosen:
+    """The roles and parameters that torchrl's options come to."""
+    clip = options["clip_epsilon"]
+    reduction = AGGREGATIONS[options["aggregation"]]
+    threshold = options["kl_mask_threshold"]
+    changes: dict[str, Any] = {
+        "baseline": "group_mean",
+        "scale": "group_std",
+        "std_eps": "at_least",
+        "adv_eps": 1e-6,
+        "ddof": 1,
+        "objective": "clipped" if options["cls"] == "CISPOLoss" else "ppo",
+        "eps_low": clip[0],
+        "eps_high": clip[-1],
+        "reduction": reduction,
+        **_kl(options),
+    }
+    if threshold:
+        changes |= {"counted": "near_old", "drift_limit": threshold}
+    if options["entropy_bonus"]:
+        changes |= {"entropy_bonus": BONUS[options["aggregation"]], "entropy_coef": options["entropy_coeff"]}
+    return Chosen(changes)
+
+
+def _kl(options: Options) -> dict[str, Any]:
+    ref, inference = options["kl_to_ref_coeff"], options["kl_to_inference_coeff"]
+    over = {"kl_reduction": "token_mean", **({"kl_divisor_of": "positions"} if options["positions_counted"] == "all" else {})}
+    return {
+        **({"kl": "k3", "beta": ref, **over} if ref is not None and ref > 0 else {"kl": "none", "beta": 0}),
+        **({"old_kl": "positions", "old_beta": inference} if inference is not None else {}),
+    }
+
+
+def metrics(worked: Any) -> dict[str, float]:
+    """What torchrl logs of a loss. The clip fraction and the approximate KL are means over padding too."""
+    log_ratio = worked["log_ratio"]
+    ratio, positions = np.exp(log_ratio), float(worked["area"])
+    outside = per_token(worked, "outside")
+    logged = {
+        "loss_objective": worked["policy_loss"],
+        "clip_fraction": float(outside.sum() / positions),
+        "kl_approx": float(-log_ratio.sum() / positions),
+        "ESS": float(ratio.sum() ** 2 / (ratio**2).sum() / len(ratio)),
+    }
+    if worked.has("kl"):
+        logged |= {"kl_to_ref": worked["kl"], "loss_kl_to_ref": worked.recipe.parameters["beta"] * worked["kl"]}
+    if worked.recipe.roles["old_kl"] != "none":
+        logged["kl_to_inference"] = worked["old_kl"]
+        logged["loss_kl_to_inference"] = worked.recipe.parameters["old_beta"] * worked["old_kl"]
+    if worked.recipe.roles["entropy_bonus"] != "none":
+        entropy = worked.table.tokens["entropy"]
+        logged["entropy"] = float(entropy.sum() / positions)
+        logged["loss_entropy"] = -worked.recipe.parameters["entropy_coef"] * worked["entropy_bonus"]
+    return logged
+
+
+TRAINER = Trainer(
+    name="torchrl",
+    latest="0.14.1",
+    versions=("0.14.1",),
+    options=OPTIONS,
+    choose=choose,
+    source="torchrl 0.14.1: objectives/llm/grpo.py",
+    en="torchrl's GRPO and CISPO losses",
+    zh="torchrl 的 GRPO 与 CISPO 损失",
+    metrics=metrics,
+)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
-from grpo_calc.table import Floats
+import numpy as np
+from numpy.typing import NDArray
+
+STEP = 1 << 19
+"""Values of room to add at least: on Linux a large array grows without being copied, so small steps cost little."""
 
 
 class Growing:
-    """Numbers that come in parts.
+    """Values that come in parts.
 
     >>> column = Growing()
     >>> column.add(np.array([1.0])); column.add(np.array([2.0, 3.0]))
@@ -16,19 +20,20 @@ class Growing:
     array([1., 2., 3.])
     """
 
-    def __init__(self) -> None:
-        self._room: Floats = np.empty(0)
+    def __init__(self, kind: type = np.float64) -> None:
+        self._room: NDArray[Any] = np.empty(0, dtype=kind)
         self._count = 0
 
-    def add(self, part: Floats) -> None:
+    def add(self, part: NDArray[Any]) -> None:
         """Put a part at the end."""
         end = self._count + len(part)
         if end > len(self._room):
-            self._room.resize(max(end, len(self._room) * 5 // 4), refcheck=False)
+            more = min(max(self._count // 4, len(part)), STEP)
+            self._room.resize(max(end, self._count + more), refcheck=False)
         self._room[self._count : end] = part
         self._count = end
 
-    def done(self) -> Floats:
+    def done(self) -> NDArray[Any]:
         """The whole; nothing more can be added."""
         self._room.resize(self._count, refcheck=False)
         return self._room

@@ -13,10 +13,11 @@ import numpy as np
 from grpo_calc.read.aliases import Naming
 from grpo_calc.read.block import Block, Frame, Lines, written
 from grpo_calc.read.faults import Fault, cell_problem, shown
-from grpo_calc.read.long import TEXTS, per_run
+from grpo_calc.read.long import TEXTS
 from grpo_calc.read.numbers import BLANKS, number, numbers
 from grpo_calc.read.parse import parse_list
 from grpo_calc.read.parts import Parts
+from grpo_calc.read.runs import per_run
 from grpo_calc.read.settle import TOKEN_NUMBERS, canonical, mask_of, shared_names, shared_numbers, token_numbers
 from grpo_calc.read.words import Flags
 from grpo_calc.say import Note, Problem, note

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -91,14 +92,22 @@ def level_of(worked: Worked) -> Level:
     return Level.TOKEN if "logp_new" in worked.table.tokens else Level.COMPLETION
 
 
-def rows(worked: Worked, level: Level, columns: Sequence[str] | None = None, *, masked: bool = False) -> Rows:
+def rows(
+    worked: Worked,
+    level: Level,
+    columns: Sequence[str] | None = None,
+    *,
+    masked: bool = False,
+    complete: bool = False,
+) -> Rows:
     """The rows of a level, with every column the contract names there, or with the chosen ones.
 
-    A coarser column is repeated; ``masked`` shows masked tokens too, without computed values.
+    A coarser column is repeated; ``masked`` shows masked tokens too, without computed values; ``complete`` gives every
+    completion a token row, a masked one where it has no token, so that none is lost when the rows are read back.
 
     Errors: :class:`~grpo_calc.say.Problem` for a column that is unknown or finer than the rows, listing the known ones.
     """
-    view = _View(worked, level, masked=masked)
+    view = _View(worked, level, masked=masked, complete=complete)
     known = view.known()
     chosen = list(columns) if columns else view.usual()
     for name in chosen:
@@ -110,10 +119,13 @@ def rows(worked: Worked, level: Level, columns: Sequence[str] | None = None, *, 
 
 
 class _View:
-    def __init__(self, worked: Worked, level: Level, *, masked: bool) -> None:
+    def __init__(self, worked: Worked, level: Level, *, masked: bool, complete: bool) -> None:
         self.worked, self.level = worked, level
-        whole = worked.table.masked
-        self.table: Table = whole if masked and whole is not None and level is Level.TOKEN else worked.table
+        self.table = worked.table
+        if level is Level.TOKEN and masked and self.table.masked is not None:
+            self.table = self.table.masked
+        if level is Level.TOKEN and complete and (np.diff(self.table.token_offsets) == 0).any():
+            self.table = _all_with_rows(worked.table)
         self.kept = self.table.tokens["mask"] != 0 if self.table is not worked.table else None
         self.texts: dict[str, Callable[[int, int], Sequence[str]]] = self._texts()
 
@@ -148,7 +160,7 @@ class _View:
         if self.level in (Level.COMPLETION, Level.TOKEN):
             texts["completion_id"] = lambda a, b: [table.completion_id[i] for i in self.completion[a:b]]
         if self.level is Level.TOKEN:
-            texts["row"] = lambda a, b: [str(i) for i in table.row[a:b].tolist()]
+            texts["row"] = lambda a, b: [str(i) if i else "" for i in table.row[a:b].tolist()]
             texts["token_index"] = lambda a, b: [str(i) for i in self.index[a:b].tolist()]
             texts |= {name: _part(value) for name, value in table.texts.items()}
         return texts
@@ -156,9 +168,10 @@ class _View:
     @cached_property
     def index(self) -> Integers:
         """Each token's 0-based place in its completion, masked tokens counted."""
-        whole = self.worked.table.masked or self.table
+        dropped = self.worked.table.masked if self.table is self.worked.table else None
+        whole = dropped or self.table
         place = np.arange(whole.token_count) - whole.token_offsets[:-1][whole.completion_of_token]
-        return place if whole.token_count == self.table.token_count else place[whole.tokens["mask"] != 0]
+        return place if dropped is None else place[dropped.tokens["mask"] != 0]
 
     def known(self) -> list[str]:
         """Every field these rows can show."""
@@ -208,6 +221,21 @@ class _View:
         if at == self.level:
             return values
         return values[self.group if at is Level.GROUP else self.completion]
+
+
+def _all_with_rows(table: Table) -> Table:
+    """The table with its masked tokens, and a masked row in each completion that has no token at all."""
+    whole = table.masked or replace(table, tokens={**table.tokens, "mask": np.ones(table.token_count)})
+    lengths = np.diff(whole.token_offsets)
+    places = whole.token_offsets[:-1][lengths == 0]
+    tokens = {name: np.insert(value, places, np.nan) for name, value in whole.tokens.items()}
+    return replace(
+        whole,
+        tokens={**tokens, "mask": np.insert(whole.tokens["mask"], places, 0.0)},
+        texts={name: np.insert(np.array(value, object), places, "").tolist() for name, value in whole.texts.items()},
+        token_offsets=np.concatenate(([0], np.cumsum(np.maximum(lengths, 1)))),
+        row=np.insert(whole.row, places, 0),
+    )
 
 
 def _part(texts: Sequence[str]) -> Callable[[int, int], Sequence[str]]:

@@ -39,7 +39,7 @@ def show(
     elif format == "csv":
         from grpo_calc.write.delimited import write_csv
 
-        write_csv(rows(worked, at, columns, masked=masked), out)
+        write_csv(rows(worked, at, columns, masked=masked, complete=columns is None), out)
     else:
         from grpo_calc.write.markdown import write_markdown
 

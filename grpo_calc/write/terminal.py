@@ -139,7 +139,7 @@ def _batch(page: Page, worked: Worked, lang: str) -> None:
     counts = say(
         "cli.counts", lang, tokens=table.token_count, completions=table.completion_count, groups=table.group_count
     )
-    if worked.has("clip_fraction"):
+    if worked.has("clip_fraction") and worked["clip_fraction"] == worked["clip_fraction"]:
         shares = {
             name: worked[f"clip{part}_fraction"] for name, part in (("share", ""), ("low", "_low"), ("high", "_high"))
         }

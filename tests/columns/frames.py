@@ -13,6 +13,9 @@ from grpo_calc.run import Shape, run
 from grpo_calc.table import Table
 from grpo_calc.work import Worked, work
 
+SUMS = 1e-14
+"""Frameworks take a sum in an order of their own, and tokens of size 10 may cancel; all else is equal to 2e-16."""
+
 
 class Case:
     """A table worked by a recipe on NumPy, and ready to be run through the very same plan on other arrays."""

@@ -111,7 +111,7 @@ def maximum(xp: Any, a: Array, b: Array) -> Array:
 @_verb(
     Verb(
         "clip",
-        "MAX({1},MIN({2},{0}))",
+        "MIN({2},MAX({1},{0}))",
         r"\operatorname{{clip}}\left({0}, {1}, {2}\right)",
         "clip({0}, {1}, {2})",
     )

@@ -26,7 +26,7 @@ LAW: dict[str, set[str]] = {
     "roles": {"bind", "choices"},
     "recipe": {"roles", "bind", "choices", "column", "columns", "say"},
     "recipes": {"recipe", "roles", "say"},
-    "trainers": {"recipes", "recipe", "roles", "say"},
+    "trainers": {"recipes", "recipe", "roles", "choices", "column", "say"},
     "plan": {"recipe", "roles", "bind", "column", "say", "sym"},
     "run": {"plan", "column", "ops"},
     "work": {"run", "plan", "recipes", "recipe", "roles", "bind", "table", "column", "ops", "say"},
@@ -39,7 +39,8 @@ LAW["cli"] = set(LAW)
 LAW["__init__"] = set(LAW) - {"cli"}
 LAW["__main__"] = {"cli"}
 
-# The one import against the stream, inside a function: asking for the catalogue declares the columns.
+# Imports against the stream, inside a function: asking for the catalogue declares the columns, and asking for a recipe by
+# a trainer's name opens its presets.
 AGAINST_THE_STREAM = {("column", "columns"), ("recipes", "trainers"), ("work", "trainers")}
 
 # Which rooms may import a third-party package when they are themselves imported. Anything else waits inside a function.

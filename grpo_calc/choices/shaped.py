@@ -46,7 +46,16 @@ _POPULATION: Bindings = {
     "whiten_mean": Use("tokens_across", x="whiten_sum", tokens="advantage_tokens"),
     "whiten_variance": Use("tokens_across", x="whiten_square_sum", tokens="advantage_tokens"),
 }
+# As OpenRLHF computes it: statistics of the returns cast to single precision.
+_SINGLE: Bindings = {
+    **_POPULATION,
+    "return_single": Use("in_single", x="advantage_before_whiten"),
+    "whiten_sum": Use("sum_within", x="return_single", counted="advantage_counted"),
+    "whiten_square": Use("squared_deviation_single", x="return_single", mean="whiten_mean"),
+}
 WHITEN_SHAPED: Choices = {
     "tokens_floored": {**_POPULATION, "wrap:advantage:whiten": Use("whitened_floored", x="@")},
     "tokens_centred": {**_POPULATION, "wrap:advantage:whiten": Use("reward_above", reward="@", baseline="whiten_mean")},
+    "tokens_floored_single": {**_SINGLE, "wrap:advantage:whiten": Use("whitened_floored", x="@")},
+    "tokens_centred_single": {**_SINGLE, "wrap:advantage:whiten": Use("reward_above", reward="@", baseline="whiten_mean")},
 }

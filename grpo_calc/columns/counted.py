@@ -13,10 +13,10 @@ def unmasked(mask) -> Token:
 
 
 @column("m", en="not dropped", zh="未被剔除", source="ROLL, final_response_mask: samples that a filter drops")
-def not_dropped(dropped, logp_new) -> Token:
+def not_dropped(dropped) -> Token:
     """1 for the tokens of a completion that no filter dropped, else 0. One value a token.
 
-    >>> not_dropped(1.0, -0.5)
+    >>> not_dropped(1.0)
     0.0
     """
     return 1 - dropped

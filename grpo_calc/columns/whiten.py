@@ -1,7 +1,7 @@
 """Whitening: an advantage centred and scaled by all tokens of the batch, each weighing the same."""
 
-from grpo_calc.column import Batch, Completion, column, quantity
-from grpo_calc.ops import maximum, sqrt
+from grpo_calc.column import Batch, Completion, Token, column, quantity
+from grpo_calc.ops import maximum, single, sqrt
 
 VERL = "verl, masked_whiten; REINFORCE++, arXiv:2501.03262, sec. 3"
 
@@ -30,6 +30,18 @@ def squared_deviation(x, mean):
     4.0
     """
     return (x - mean) ** 2
+
+
+@column("x f32", latex=r"x_{32}", en="in single precision", zh="单精度", source="OpenRLHF 0.11.2: advantages.float() before whitening", live=False)
+def in_single(x) -> Token:
+    """A value rounded to single precision. One value a token."""
+    return single(x)
+
+
+@column("(x-m)^2 f32", latex=r"(x-\bar x)^2_{32}", en="squared deviation in single precision", zh="单精度离差平方", source="OpenRLHF 0.11.2: whitening's variance", live=False)
+def squared_deviation_single(x, mean):
+    """The squared distance from a mean, each step rounded to single precision. One value a row of ``x``."""
+    return single(single(x - single(mean)) ** 2)
 
 
 @column("var", latex=r"\operatorname{var}", en="variance over tokens", zh="按 token 的方差", source=f"{VERL}: divisor N - 1")

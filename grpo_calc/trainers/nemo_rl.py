@@ -118,7 +118,7 @@ def metrics(worked: Any) -> dict[str, float]:
     new, sampler, old = worked["logp_new"], given(worked, "logp_sampler"), worked["logp_old"]
     ratio, held = _ratios(worked)
     mixture = np.log((np.exp(old) + np.exp(sampler)) / 2)
-    divergence = (_estimate("k3", old - mixture) + _estimate("k3", sampler - mixture)) / 2
+    divergence = (_estimate("k3", mixture - old) + _estimate("k3", mixture - sampler)) / 2
     kind = roles["kl"] if roles["kl"] != "none" else "k3"
     logged = {
         "loss": worked["loss"],
@@ -157,13 +157,15 @@ def _estimate(kind: str, k1: Any) -> Any:
 
 
 def _sampling_ratio(worked: Any, log_mismatch: Any) -> float:
-    if worked.recipe.roles["sampler"] == "none":
-        if not worked.recipe.roles["ratio"].startswith("sequence"):
-            return token_mean(np.exp(log_mismatch))
-        table = worked.table
-        sums = np.bincount(table.completion_of_token, weights=log_mismatch, minlength=table.completion_count)
-        return float(np.exp(sums).mean())
-    return float(worked["sampler_weight"].mean())
+    """The mean sampler weight of tokens; of sequences NeMo-RL logs the sum, by a shape that broadcasts (a bug)."""
+    table, roles = worked.table, worked.recipe.roles
+    if roles["sampler"] != "none":
+        weight = np.asarray(worked["sampler_weight"])
+        return float(weight.sum() if worked.level("sampler_weight").name == "COMPLETION" else weight.mean())
+    if not worked.recipe.own.options["sequence_level_importance_ratios"]:
+        return token_mean(np.exp(log_mismatch))
+    sums = np.bincount(table.completion_of_token, weights=log_mismatch, minlength=table.completion_count)
+    return float(np.exp(sums).sum())
 
 
 def _out_of_bounds(worked: Any) -> dict[str, float]:

@@ -37,7 +37,6 @@ OPTIONS = {
     "rho_mask_sequence_level": option(False, "rho is a sequence's geometric mean"),
     "rho_mask_tv_divergence": option(False, "the statistic is a sequence's mean |rho - 1|, for tokens that move away only"),
 }
-ALIASES = {"advantage": "advantage_normalization_type"}
 
 
 def choose(options: Options, version: Version) -> Chosen:
@@ -76,6 +75,8 @@ def _rho(options: Options) -> dict[str, Any]:
         "sampler_gate": gate,
         "gate_low": low,
         "gate_high": high or NO_BOUND,
+        "mismatch_clamp": "held",
+        "mismatch_clamp_at": 10.0,
     }
 
 
@@ -97,7 +98,7 @@ def metrics(worked: Any) -> dict[str, float]:
     logged = {"loss": worked["loss"], "ratio": token_mean(per_token(worked, "ratio"))}
     if worked.recipe.roles["sampler"] != "none":
         weight = per_token(worked, "sampler_weight")
-        held = per_token(worked, "truncated_rho") if worked.has("truncated_rho") else weight
+        held = weight if worked.recipe.roles["sampler_gate"] == "none" else per_token(worked, "sampler_weight_before_gate")
         clipped = clipped * (weight != 0)
         logged |= {"val/rho_weight": token_mean(weight), "val/rho_clipfrac": token_mean(held != per_token(worked, "mismatch"))}
     logged["clipfrac"] = token_mean(clipped)
@@ -116,5 +117,4 @@ TRAINER = Trainer(
     en="open-instruct's GRPO loss",
     zh="open-instruct 的 GRPO 损失",
     metrics=metrics,
-    aliases=ALIASES,
 )

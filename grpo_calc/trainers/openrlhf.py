@@ -38,6 +38,7 @@ OPTIONS = {
     "algo.advantage.gamma": option(1.0, "discount a position; only reinforce has one"),
     "algo.advantage.lambd": option(1.0, "GAE's lambda", ignored=True),
     "algo.advantage.no_std_norm": option(False, "whitening takes the token mean off and scales nothing"),
+    "whiten_in": option("single", "precision of whitening's mean and variance: single, as OpenRLHF casts, or double", kind=("single", "double")),
     "algo.advantage.is_correction_level": option("off", "what the statistic is taken of", kind=("off", "token", "seq")),
     "algo.advantage.is_correction_mode": option("mask", "outside the band: dropped, or held in it", kind=("mask", "clip")),
     "algo.advantage.is_correction_gating": option("ratio", "the statistic", kind=tuple(GATES)),
@@ -100,7 +101,8 @@ def _advantage(options: Options) -> dict[str, Any]:
     elif gamma != 1.0:
         changes |= {"returns": "discounted", "gamma": gamma}
     if estimator in WHITENED:
-        changes["whiten"] = "tokens_centred" if options["algo.advantage.no_std_norm"] else "tokens_floored"
+        whiten = "tokens_centred" if options["algo.advantage.no_std_norm"] else "tokens_floored"
+        changes["whiten"] = whiten if options["whiten_in"] == "double" else f"{whiten}_single"
         changes["whiten_eps"] = 1e-8
     return changes
 

@@ -35,7 +35,7 @@ def choose(options: Options, version: Version) -> Chosen:
     reduction, divisor = {
         "token-mean": ("token_mean", "own"),
         "seq-mean-token-sum": ("completion_sum", "nonempty_plus"),
-        "seq-mean-token-mean": ("completion_mean_plus", "nonempty_plus"),
+        "seq-mean-token-mean": ("completion_mean", "nonempty_plus"),
         "seq-mean-token-sum-norm": ("completion_sum", "width"),
     }[mode]
     changes = {
@@ -44,7 +44,7 @@ def choose(options: Options, version: Version) -> Chosen:
         "std_eps": "add",
         "adv_eps": 1e-6,
         "ddof": 1,
-        "ratio": "token" if options["importance_sampling"] == "token" else "sequence_plus",
+        "ratio": "token" if options["importance_sampling"] == "token" else "sequence",
         "objective": "dual_clip" if options["dual_clip_loss"] else "ppo",
         "eps_low": options["pg_clip_low"] if both else clip,
         "eps_high": options["pg_clip_high"] if both else clip,
@@ -112,7 +112,7 @@ def _every_ratio(worked: Any) -> Any:
     """The ratio at every position, padding too: there it is what the padding holds."""
     table = worked.table
     whole = table.masked or table
-    if worked.recipe.roles["ratio"] == "sequence_plus":
+    if worked.recipe.roles["ratio"] == "sequence":
         return np.repeat(worked["ratio"], np.diff(whole.token_offsets))
     return np.exp(whole.tokens["logp_new"] - whole.tokens["logp_old"])
 
@@ -125,8 +125,8 @@ def _aggregate(worked: Any, x: Any, mask: Any, divisor_mask: Any = None) -> floa
     if _by_tokens(worked):
         return float(sums.sum() / (mask if divisor_mask is None else divisor_mask).sum())
     if worked.recipe.roles["divisor_of"] == "width":
-        return float(sums.sum() / worked["width"])
-    means = sums / (lengths + 1e-8) if worked.recipe.roles["reduction"] == "completion_mean_plus" else sums
+        return float(sums.sum() / table.positions.max())
+    means = sums / np.maximum(lengths, 1) if worked.recipe.roles["reduction"] == "completion_mean" else sums
     return float(means[lengths > 0].sum() / (lengths > 0).sum())
 
 

@@ -64,7 +64,7 @@ def _kl(options: Options) -> dict[str, Any]:
 def metrics(worked: Any) -> dict[str, float]:
     """What torchrl logs of a loss. The clip fraction and the approximate KL are means over padding too."""
     log_ratio = worked["log_ratio"]
-    ratio, positions = np.exp(log_ratio), float(worked["area"])
+    ratio, positions = np.exp(log_ratio), float(worked.table.completion_count * worked.table.positions.max())
     outside = per_token(worked, "outside")
     logged = {
         "loss_objective": worked["policy_loss"],
@@ -78,8 +78,7 @@ def metrics(worked: Any) -> dict[str, float]:
         logged["kl_to_inference"] = worked["old_kl"]
         logged["loss_kl_to_inference"] = worked.recipe.parameters["old_beta"] * worked["old_kl"]
     if worked.recipe.roles["entropy_bonus"] != "none":
-        entropy = worked.table.tokens["entropy"]
-        logged["entropy"] = float(entropy.sum() / positions)
+        logged["entropy"] = float((worked.table.masked or worked.table).tokens["entropy"].sum() / positions)
         logged["loss_entropy"] = -worked.recipe.parameters["entropy_coef"] * worked["entropy_bonus"]
     return logged
 

@@ -12,4 +12,6 @@ OUTPUTS = {"rho_weights": token_column("sampler_weight"), "per_token_loss": toke
 def case(golden: Golden) -> Case:
     """The case of an open-instruct golden."""
     check(golden, "open-instruct")
-    return Case(padded_table(golden["inputs"]), recipe("open-instruct", **golden["options"]), OUTPUTS)
+    options = dict(golden["options"])
+    made = recipe("open-instruct", advantage_normalization_type=options.pop("advantage", "centered"), **options)
+    return Case(padded_table(golden["inputs"]), made, OUTPUTS)

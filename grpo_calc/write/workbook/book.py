@@ -1,4 +1,4 @@
-"""The book: openpyxl makes the sheets, names and heads; the final pass streams the rows. Written whole or not at all."""
+"""The book: openpyxl makes sheets, names and heads; the final pass streams the rows. Written whole or not at all."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ from grpo_calc.write.workbook.extent import FIRST_ROW, LIVE_ROWS, extent, foreca
 from grpo_calc.write.workbook.heads import heads
 from grpo_calc.write.workbook.layout import TITLES, Layout, Sheet
 from grpo_calc.write.workbook.loss import LossSheet, PrintedFigure
+from grpo_calc.write.workbook.page import PAGE, Page
 from grpo_calc.write.workbook.parameters import SHEET, parameters
 from grpo_calc.write.workbook.pen import Pen
+from grpo_calc.write.workbook.pictures import Pictures
 from grpo_calc.write.workbook.rows import coarse_rows, token_rows
 from grpo_calc.write.workbook.stream import Part, finish
 from grpo_calc.write.workbook.styles import Palette, number_format
@@ -44,8 +46,8 @@ def write_workbook(
     """Write a live workbook of a worked batch; gives the notes that stand in it.
 
     Every computed cell is a formula with its value; the first completions whose tokens fit in ``live_rows`` rows are
-    live, the rest are values. ``keep_masked`` lists masked tokens too, greyed. ``figures`` are a source's printed figures
-    to show beside ours, ``title`` and ``notes`` what else to say.
+    live, the rest are values. ``keep_masked`` lists masked tokens too, greyed. ``figures`` are a source's printed
+    figures to show beside ours, ``title`` and ``notes`` what else to say.
 
     Errors: :class:`~grpo_calc.say.Problem` where the file exists and ``force`` is not given, or where it cannot be
     written; then nothing is.
@@ -97,16 +99,34 @@ class Book:
         self.pens: dict[str, Pen] = {}
         self.names: dict[str, str] = {}
 
-    def make(self, title: str, figures: Sequence[PrintedFigure], notes: Sequence[Note]) -> tuple[io.BytesIO, dict[str, Part]]:
+    def make(
+        self, title: str, figures: Sequence[PrintedFigure], notes: Sequence[Note]
+    ) -> tuple[io.BytesIO, dict[str, Part]]:
         """The book as openpyxl saves it, and what the final pass adds to each of its sheets."""
         self.book.remove(self.book.worksheets[0])
-        order = [SHEET, *(sheet.title for sheet in self.layout.sheets.values()), TITLES[Level.BATCH]]
+        small = self.layout.small
+        order = [
+            *([PAGE] if small else []),
+            SHEET,
+            *(sheet.title for sheet in self.layout.sheets.values()),
+            TITLES[Level.BATCH],
+        ]
         for name in order:
             self.pens[name] = Pen(self.book.create_sheet(name), self.palette)
         self.names |= parameters(self.pens[SHEET], self.layout, self.lang)
         rows = {sheet.title: self._rows(sheet) for sheet in self.layout.sheets.values()}
         loss = LossSheet(self.pens[TITLES[Level.BATCH]], self.layout, self.values, self.lang)
-        self.names |= {name: cell for name, cell in loss.write(title, figures, notes).items() if self.layout.batch_cell(name) == name}
+        self.names |= {
+            name: cell
+            for name, cell in loss.write(title, figures, notes).items()
+            if self.layout.batch_cell(name) == name
+        }
+        pictures = Pictures(self.layout, self.values, self.pens[TITLES[Level.BATCH]], self.lang)
+        if small:
+            page = Page(self.pens[PAGE], self.layout, self.values, self.lang)
+            pictures.on_page(page, page.write(title, loss, figures))
+        elif self.layout.has_tokens:
+            pictures.on_loss(loss)
         for name, cell in self.names.items():
             self.book.defined_names[name] = DefinedName(name, attr_text=cell)
         self.palette.close(self.book)
@@ -116,7 +136,9 @@ class Book:
         parts = {}
         for place, sheet in enumerate(self.book.worksheets, start=1):
             part = rows.get(sheet.title, Part())
-            parts[f"xl/worksheets/sheet{place}.xml"] = Part(self.pens[sheet.title].cached, part.rows, part.dimension, part.estimate)
+            parts[f"xl/worksheets/sheet{place}.xml"] = Part(
+                self.pens[sheet.title].cached, part.rows, part.dimension, part.estimate
+            )
         return made, parts
 
     def _rows(self, sheet: Sheet) -> Part:
@@ -136,7 +158,10 @@ class Book:
         columns: Mapping[str, Any] = self.values.coarse
         if sheet.level is Level.TOKEN:
             columns = next(self.values.blocks()).columns if self.part.tokens else {}
-        formats = {field.key: number_format(field.key, np.asarray(columns.get(field.key, ()), dtype=float)) for field in sheet.of_kind("input", "step", "spread")}
+        formats = {
+            field.key: number_format(field.key, np.asarray(columns.get(field.key, ()), dtype=float))
+            for field in sheet.of_kind("input", "step", "spread")
+        }
         for field in sheet.of_kind("frozen", "given"):
             formats[field.key] = formats.get(field.of, "0.0000")
         return formats

@@ -1,7 +1,7 @@
 """The cells of a sheet of rows as XML: one template a field and variant, joined to one template a row.
 
-Every piece takes exactly one value (``%s``), also where it ignores it (``%.0s``), so a row of any mixture of variants is
-filled from the same values. Row numbers are the marks of ``layout``.
+Every piece takes exactly one value (``%s``), also where it ignores it (``%.0s``), so a row of any mixture of variants
+is filled from the same values. Row numbers are the marks of ``layout``.
 """
 
 from __future__ import annotations
@@ -13,8 +13,22 @@ from xml.sax.saxutils import escape
 from grpo_calc.say import say
 from grpo_calc.write.workbook.formulas import check_formula, edited_formula, spread_formula, step_formula
 from grpo_calc.write.workbook.layout import OWN, Field, Layout, Sheet
+from grpo_calc.write.workbook.styles import (
+    COLOURS,
+    DOT,
+    DOT_INK,
+    FROZEN,
+    INPUT,
+    KEY,
+    STALE,
+    TEXT,
+    THIN,
+    WHOLE,
+    Look,
+    Palette,
+    body,
+)
 from grpo_calc.write.workbook.text import clean, in_cell, looks_like_a_formula
-from grpo_calc.write.workbook.styles import COLOURS, DOT, FROZEN, INPUT, KEY, STALE, TEXT, THIN, WHOLE, Look, Palette, body
 
 LIVE, VALUE, UNDEFINED, BLANK = "live", "value", "undefined", "blank"
 """A formula with its value; a value alone; a marked text where the value is undefined; nothing."""
@@ -26,10 +40,18 @@ class Pieces:
     def __init__(self, layout: Layout, sheet: Sheet, palette: Palette, formats: Mapping[str, str], lang: str) -> None:
         self.layout, self.sheet, self.palette, self.formats, self.lang = layout, sheet, palette, formats, lang
         # Every style is asked for now: rows are made after openpyxl has saved the book and its list of styles.
-        self._cells = {(field.key, variant): self._cell(field, variant) for field in sheet.fields for variant in (LIVE, VALUE, UNDEFINED, BLANK)}
+        self._cells = {
+            (field.key, variant): self._cell(field, variant)
+            for field in sheet.fields
+            for variant in (LIVE, VALUE, UNDEFINED, BLANK)
+        }
         plain = TEXT.but(line=THIN)
         greyed = plain.but(ink=FROZEN, italic=True)
-        self._texts = {(masked, quoted): self.number((greyed if masked else plain).but(quoted=quoted)) for masked in (False, True) for quoted in (False, True)}
+        self._texts = {
+            (masked, quoted): self.number((greyed if masked else plain).but(quoted=quoted))
+            for masked in (False, True)
+            for quoted in (False, True)
+        }
         self._templates: dict[tuple[str, ...], str] = {}
         self.text = lru_cache(maxsize=65_536)(self._text)
         self.masked_text = lru_cache(maxsize=65_536)(partial(self._text, masked=True))
@@ -37,7 +59,9 @@ class Pieces:
     def row(self, variants: tuple[str, ...]) -> str:
         """The template of a row whose fields have these variants."""
         if variants not in self._templates:
-            cells = [self._cells[field.key, variant] for field, variant in zip(self.sheet.fields, variants, strict=True)]
+            cells = [
+                self._cells[field.key, variant] for field, variant in zip(self.sheet.fields, variants, strict=True)
+            ]
             self._templates[variants] = f'<row r="{OWN}">{"".join(cells)}</row>'
         return self._templates[variants]
 
@@ -55,7 +79,11 @@ class Pieces:
             return f'{start} s="{marked}" t="inlineStr"><is><t>{text}</t></is></c>%.0s'
         formula = self.formula(field, undefined=variant == UNDEFINED) if variant != VALUE else ""
         if not formula:
-            stale = look if field.kind not in ("input", "step", "spread") or variant != VALUE else STALE.but(format=look.format)
+            stale = (
+                look
+                if field.kind not in ("input", "step", "spread") or variant != VALUE
+                else STALE.but(format=look.format)
+            )
             return f'{start} s="{self.number(stale)}"><v>%s</v></c>'
         kind = ' t="str"' if field.kind == "check" else ""
         return f'{start} s="{self.number(look)}"{kind}><f>{escape(formula).replace("%", "%%")}</f><v>%s</v></c>'
@@ -88,18 +116,18 @@ class Pieces:
 
 def field_look(field: Field, number_format: str) -> Look:
     """How a field's cells look, with a number format."""
-    if field.kind in ("number", "mask"):
-        return KEY.but(size=9, italic=False, format=WHOLE, line=THIN)
-    if field.kind == "text":
-        return TEXT.but(line=THIN)
-    if field.kind == "input":
-        return INPUT.but(format=number_format)
-    if field.kind == "frozen":
-        return Look(ink=FROZEN, fill=COLOURS["check"][1], line=THIN, format=number_format)
-    if field.kind == "check":
-        return body("check", ink=COLOURS["check"][0], bold=True, across="center")
-    if field.kind in ("given", "edited"):
-        return Look(ink=FROZEN, size=9, line=THIN, format=number_format if field.kind == "given" else WHOLE)
-    if number_format == DOT:
-        return body(field.stage, format=number_format, across="center", bold=True, ink="C2410C")
-    return body(field.stage, format=number_format)
+    which = KEY.but(size=9, italic=False, format=WHOLE, line=THIN)
+    copied = Look(ink=FROZEN, size=9, line=THIN)
+    looks = {
+        "number": which,
+        "mask": which,
+        "text": TEXT.but(line=THIN),
+        "input": INPUT.but(format=number_format),
+        "frozen": Look(ink=FROZEN, fill=COLOURS["check"][1], line=THIN, format=number_format),
+        "check": body("check", ink=COLOURS["check"][0], bold=True, across="center"),
+        "given": copied.but(format=number_format),
+        "edited": copied.but(format=WHOLE),
+    }
+    if number_format == DOT and field.computed:
+        return body(field.stage, format=number_format, across="center", bold=True, ink=DOT_INK)
+    return looks.get(field.kind) or body(field.stage, format=number_format)

@@ -21,7 +21,9 @@ TICK, CROSS = "✓", "✗"
 def step_formula(layout: Layout, step: Step) -> str:
     """A column's formula for any row of its sheet, as a template of row numbers (see ``layout``)."""
     finer = step.consumes if step.consumes is not None else step.level
-    return excel(step.expression, lambda name: layout.cell(name, step.level), lambda name: layout.area(name, finer, step.level))
+    return excel(
+        step.expression, lambda name: layout.cell(name, step.level), lambda name: layout.area(name, finer, step.level)
+    )
 
 
 def spread_formula(layout: Layout, field: Field, level: Level) -> str:

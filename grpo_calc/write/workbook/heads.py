@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import groupby
+from typing import Any
 
-from openpyxl.formatting.rule import FormulaRule
+from openpyxl.formatting.rule import Rule
 from openpyxl.styles import Font, PatternFill
+from openpyxl.styles.differential import DifferentialStyle
 from openpyxl.worksheet.datavalidation import DataValidation
+from openpyxl.worksheet.properties import PageSetupProperties
 from openpyxl.worksheet.worksheet import Worksheet
 
 from grpo_calc.column import Level, label
@@ -19,7 +22,16 @@ from grpo_calc.write.workbook.formulas import CROSS, TICK, edited_word
 from grpo_calc.write.workbook.layout import COMPLETION, FIRST, GROUP, LAST, OWN, Field, Layout, Sheet
 from grpo_calc.write.workbook.pen import Pen
 from grpo_calc.write.workbook.styles import (
-    CLIPPED_INK, CLIPPED_TINT, COLOURS, EDITED_INK, EDITED_TINT, KEY, SMALL, TITLE, WRONG_INK, WRONG_TINT, head,
+    CLIPPED_INK,
+    CLIPPED_TINT,
+    EDITED_INK,
+    EDITED_TINT,
+    KEY,
+    SMALL,
+    TITLE,
+    WRONG_INK,
+    WRONG_TINT,
+    head,
 )  # fmt: skip
 from grpo_calc.write.workbook.text import width
 
@@ -59,7 +71,11 @@ def heads(pen: Pen, layout: Layout, sheet: Sheet, pieces: Pieces, lang: str) -> 
 def words(field: Field, lang: str) -> tuple[str, str]:
     """The symbol and the short name over a field."""
     if field.kind == "frozen":
-        return ("Σ", say("workbook.numpy_sum", lang)) if field.of == "sum" else (field.label.symbol, say("workbook.numpy_of", lang, name=field.label.name(lang)))
+        return (
+            ("Σ", say("workbook.numpy_sum", lang))
+            if field.of == "sum"
+            else (field.label.symbol, say("workbook.numpy_of", lang, name=field.label.name(lang)))
+        )
     if field.kind == "given":
         return field.label.symbol, say("workbook.given_of", lang, name=field.label.name(lang))
     if field.kind == "edited":
@@ -127,11 +143,12 @@ def paper(worksheet: Worksheet, *, tall: int, wide: int = 1) -> None:
     worksheet.page_setup.orientation = "landscape"
     worksheet.page_setup.paperSize = 9
     worksheet.page_setup.fitToWidth, worksheet.page_setup.fitToHeight = wide, tall
-    worksheet.sheet_properties.pageSetUpPr.fitToPage = True
+    worksheet.sheet_properties.pageSetUpPr = PageSetupProperties(fitToPage=True)
     margins = worksheet.page_margins
     margins.left = margins.right = 0.4
     margins.top, margins.bottom, margins.header, margins.footer = 0.45, 0.6, 0.25, 0.25
-    worksheet.oddFooter.left.text, worksheet.oddFooter.center.text, worksheet.oddFooter.right.text = "&A", "grpo-calc", "&P / &N"
+    footer: Any = worksheet.oddFooter
+    footer.left.text, footer.center.text, footer.right.text = "&A", "grpo-calc", "&P / &N"
     worksheet.print_options.horizontalCentered = True
 
 
@@ -153,8 +170,8 @@ def check_colours(worksheet: Worksheet, cells: str, lang: str) -> None:
 
 def tint(worksheet: Worksheet, cells: str, formula: str, fill: str, ink: str) -> None:
     """A rule that colours cells where a formula holds."""
-    style = {"fill": PatternFill("solid", start_color=fill, end_color=fill), "font": Font(color=ink, bold=True)}
-    worksheet.conditional_formatting.add(cells, FormulaRule(formula=[formula], **style))
+    style = DifferentialStyle(font=Font(color=ink, bold=True), fill=PatternFill(bgColor=fill))
+    worksheet.conditional_formatting.add(cells, Rule(type="expression", dxf=style, formula=[formula]))
 
 
 def _validation(worksheet: Worksheet, layout: Layout, sheet: Sheet, lang: str) -> None:
@@ -176,7 +193,13 @@ def _validation(worksheet: Worksheet, layout: Layout, sheet: Sheet, lang: str) -
 
 def refused(worksheet: Worksheet, cells: str, lang: str) -> None:
     """Cells that must not be typed over: the ranges of other sheets follow them."""
-    rule = DataValidation(type="custom", formula1="FALSE", showErrorMessage=True, errorTitle="grpo-calc", error=say("workbook.fixed", lang))
+    rule = DataValidation(
+        type="custom",
+        formula1="FALSE",
+        showErrorMessage=True,
+        errorTitle="grpo-calc",
+        error=say("workbook.fixed", lang),
+    )
     rule.add(cells)
     worksheet.add_data_validation(rule)
 
@@ -184,6 +207,3 @@ def refused(worksheet: Worksheet, cells: str, lang: str) -> None:
 def legend(lang: str) -> str:
     """What the colours of a check mean, in one line."""
     return say("workbook.legend", lang, tick=TICK, cross=CROSS, edited=edited_word(lang))
-
-
-__all__ = ["COLOURS", "check_colours", "heads", "legend", "paper", "tint"]

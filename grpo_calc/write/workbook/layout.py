@@ -1,8 +1,8 @@
 """Where everything stands: which name is in which column of which sheet, and how a formula there refers to it.
 
-A sheet of rows (Tokens, Completions, Groups) is a list of fields. References are templates: ``OWN``, ``COMPLETION`` and
-``GROUP`` stand for the row numbers of the row itself and of the rows it belongs to, ``FIRST`` and ``LAST`` for the finer
-rows under it. A batch figure is a defined name.
+A sheet of rows (Tokens, Completions, Groups) is a list of fields. References are templates: ``OWN``, ``COMPLETION``
+and ``GROUP`` stand for the row numbers of the row itself and of the rows it belongs to, ``FIRST`` and ``LAST`` for the
+finer rows under it. A batch figure is a defined name.
 """
 
 from __future__ import annotations
@@ -12,24 +12,34 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
 from openpyxl.utils import get_column_letter
 
 from grpo_calc.column import Label, Level, label
 from grpo_calc.plan import Plan, Step
 from grpo_calc.say import Problem
+from grpo_calc.table import Integers
 from grpo_calc.work import NAMES, Worked
 from grpo_calc.write.workbook.extent import EXCEL_COLUMNS, FIRST_ROW, Extent
 from grpo_calc.write.workbook.reach import Reach, reach
 from grpo_calc.write.workbook.stages import STAGES, stage
 
 OWN, COMPLETION, GROUP, FIRST, LAST = "\x01\x02\x03\x04\x05"
-TITLES: Mapping[Level, str] = {Level.TOKEN: "Tokens", Level.COMPLETION: "Completions", Level.GROUP: "Groups", Level.BATCH: "Loss"}
+TITLES: Mapping[Level, str] = {
+    Level.TOKEN: "Tokens",
+    Level.COMPLETION: "Completions",
+    Level.GROUP: "Groups",
+    Level.BATCH: "Loss",
+}
 CHECKED: Mapping[Level, tuple[str, ...]] = {
     Level.TOKEN: ("token_loss", "gradient"),
     Level.COMPLETION: ("advantage", "completion_loss"),
     Level.GROUP: ("group_mean", "group_std"),
 }
 """The figures whose frozen NumPy values stand beside a row; the sum of all its computed cells is frozen too."""
+
+PAGE_TOKENS = 24
+"""The most tokens that fit on one page."""
 
 _LIKE_A_CELL = re.compile(r"[A-Za-z]{1,3}\d+|[RrCc]\d*([RrCc]\d*)?")
 
@@ -99,6 +109,12 @@ class Layout:
 
     # -- what stands where -------------------------------------------------------------------------------------------
 
+    @property
+    def small(self) -> bool:
+        """Whether the whole batch fits on one page."""
+        lead = self.plan.leads.get("token_loss")
+        return self.part.whole and 0 < self.part.tokens <= PAGE_TOKENS and lead is not None
+
     @cached_property
     def batch(self) -> tuple[str, ...]:
         """The batch figures: those of the contract first, then what they are made of."""
@@ -142,7 +158,11 @@ class Layout:
         shown = ["advantage", *NAMES[Level.TOKEN]] if level is Level.TOKEN else []
         leads = [self.plan.leads[name] for name in shown if name in self.plan.leads]
         read = [name for step in self.shown if step.consumes is level for name in _consumed(step)]
-        return [name for name in dict.fromkeys([*leads, *read]) if self.plan.levels[name] < level and name not in self.worked.recipe.parameters]
+        return [
+            name
+            for name in dict.fromkeys([*leads, *read])
+            if self.plan.levels[name] < level and name not in self.worked.recipe.parameters
+        ]
 
     def _sheet(self, level: Level) -> Sheet:
         fields = [*self._which(level), *self._given(level)]
@@ -157,11 +177,13 @@ class Layout:
         if computed:
             names = {field.key for field in computed}
             frozen = [name for name in CHECKED[level] if self.plan.leads.get(name, name) in names]
-            fields += [self._field(f"numpy_{name}", "frozen", "check", of=self.plan.leads.get(name, name)) for name in frozen]
+            fields += [
+                self._field(f"numpy_{name}", "frozen", "check", of=self.plan.leads.get(name, name)) for name in frozen
+            ]
             fields += [self._field("numpy_sum", "frozen", "check", of="sum"), self._field("check", "check", "check")]
         copied = [name for name in self.inputs(level) if name in read]
         fields += [self._field(f"given_{name}", "given", "given", of=name) for name in copied]
-        fields += [self._field(key, "edited", "given", of=finer) for key, finer in self._edited(level, copied)]
+        fields += [self._field(key, "edited", "given") for key in self._edited(level, copied)]
         if len(fields) > EXCEL_COLUMNS:
             raise Problem("workbook.too_many_columns", seen=len(fields), most=EXCEL_COLUMNS)
         placed = tuple(_lettered(fields))
@@ -184,7 +206,7 @@ class Layout:
         for name in self.inputs(level):
             yield self._field(name, "input", "inputs")
 
-    def _field(self, key: str, kind: str, stage: str, of: str = "") -> Field:  # noqa: PLR6301
+    def _field(self, key: str, kind: str, stage: str, of: str = "") -> Field:
         step = self.plan.step(of) if of else None
         return Field(key, kind, stage, step.label if step is not None else label(of or key), of=of)
 
@@ -192,14 +214,14 @@ class Layout:
         """What each step's row depends on."""
         return {step.name: reach(self.plan, [step.name], step.level) for step in self.plan.steps}
 
-    def _edited(self, level: Level, copied: list[str]) -> Iterator[tuple[str, Level]]:
+    def _edited(self, level: Level, copied: list[str]) -> Iterator[str]:
         """The counts of edited inputs that checks ask for: of the row itself, and of finer rows under it."""
         if copied:
-            yield "edited", level
+            yield edited_key(level, level)
         asked = {pair for found in self._reaches().values() for pair in found.rows}
         for finer in (Level.TOKEN, Level.COMPLETION):
             if finer > level and any(Level.BATCH < at <= level and of is finer for at, of in asked):
-                yield edited_key(level, finer), finer
+                yield edited_key(level, finer)
 
     # -- how a formula refers to it ----------------------------------------------------------------------------------
 
@@ -231,18 +253,33 @@ class Layout:
     def area(self, name: str | None, finer: Level, at: Level) -> str:
         """The range of a name's values (of the row numbers, to count) on the finer sheet, under a row of a level."""
         letter = self.sheets[finer].letters[name or "row"]
-        first, last = (FIRST, LAST) if at is not Level.BATCH else (str(FIRST_ROW), str(FIRST_ROW + self.count(finer) - 1))
+        first, last = (
+            (FIRST, LAST) if at is not Level.BATCH else (str(FIRST_ROW), str(FIRST_ROW + self.count(finer) - 1))
+        )
         return f"{TITLES[finer]}!{letter}{first}:{letter}{last}"
+
+    def token_rows(self) -> Integers:
+        """The row of each live token on the Tokens sheet."""
+        part = self.part
+        if part.rows is part.table:
+            return FIRST_ROW + np.arange(part.tokens)
+        return FIRST_ROW + np.flatnonzero(part.rows.tokens["mask"][: part.token_rows] != 0)
 
     def count(self, level: Level) -> int:
         """How many rows a sheet lists."""
         part = self.part
-        return {Level.TOKEN: part.token_rows, Level.COMPLETION: part.listed_completions, Level.GROUP: part.listed_groups}[level]
+        return {
+            Level.TOKEN: part.token_rows,
+            Level.COMPLETION: part.listed_completions,
+            Level.GROUP: part.listed_groups,
+        }[level]
 
 
 def _consumed(step: Step) -> list[str]:
     """The finer names that a reduction reads."""
-    read = [name for parameter, name in step.arguments.items() if parameter in step.column.consumes and parameter != "over"]
+    read = [
+        name for parameter, name in step.arguments.items() if parameter in step.column.consumes and parameter != "over"
+    ]
     return read if step.counted is None else [*read, step.counted]
 
 

@@ -1,4 +1,4 @@
-"""The Loss sheet: every batch figure live beside NumPy's, the printed figures of a lesson beside ours, and the notes."""
+"""The Loss sheet: every batch figure live beside NumPy's, a lesson's printed figures beside ours, and the notes."""
 
 from __future__ import annotations
 
@@ -8,18 +8,32 @@ from typing import Protocol
 
 import numpy as np
 
-from grpo_calc.column import Level, Label, label
+from grpo_calc.column import Label, Level, label
 from grpo_calc.plan import Step
 from grpo_calc.say import Note, say
 from grpo_calc.sym import plain
 from grpo_calc.write.workbook.extent import FIRST_ROW
 from grpo_calc.write.workbook.formulas import CROSS, TICK, agrees, edited_word, edits, step_formula, verdict
 from grpo_calc.write.workbook.heads import check_colours, legend, paper
-from grpo_calc.write.workbook.layout import CHECKED, OWN, TITLES, Layout
+from grpo_calc.write.workbook.layout import OWN, TITLES, Layout
 from grpo_calc.write.workbook.parameters import edited_parameter, recipe_order
 from grpo_calc.write.workbook.pen import Pen
 from grpo_calc.write.workbook.reach import reach
-from grpo_calc.write.workbook.styles import COLOURS, FROZEN, KEY, SMALL, STALE, SUBTITLE, TEXT, THIN, TITLE, Look, body, head, number_format
+from grpo_calc.write.workbook.styles import (
+    COLOURS,
+    FROZEN,
+    KEY,
+    SMALL,
+    STALE,
+    SUBTITLE,
+    TEXT,
+    THIN,
+    TITLE,
+    Look,
+    body,
+    head,
+    number_format,
+)
 from grpo_calc.write.workbook.text import width
 from grpo_calc.write.workbook.values import Values
 
@@ -63,7 +77,9 @@ class LossSheet:
         pen.text("A1", title, TITLE)
         pen.text("A2", say("workbook.about_loss", self.lang), SUBTITLE)
         pen.text("A3", legend(self.lang), SMALL)
-        for letter, key in zip("ABCDEFGH", ("symbol", "meaning", "value", "formula", "numpy", "check", "key", "source"), strict=True):
+        for letter, key in zip(
+            "ABCDEFGH", ("symbol", "meaning", "value", "formula", "numpy", "check", "key", "source"), strict=True
+        ):
             stage = "check" if letter in "EF" else "loss"
             pen.text(f"{letter}5", say(f"workbook.figure_{key}", self.lang), head(stage))
         names = {}
@@ -86,13 +102,15 @@ class LossSheet:
     def badge(self) -> str:
         """The formula of the book's own verdict: are all checks of all sheets ticks?"""
         areas = [
-            f"{sheet.title}!{sheet.letters['check']}{FIRST_ROW}:{sheet.letters['check']}{FIRST_ROW + self._live(level) - 1}"
+            f"{sheet.title}!{letter}{FIRST_ROW}:{letter}{FIRST_ROW + self._live(level) - 1}"
             for level, sheet in self.layout.sheets.items()
-            if "check" in sheet.letters and self._live(level)
+            if (letter := sheet.letters.get("check")) and self._live(level)
         ]
         if self.layout.batch_rows:
             areas.append(f"{TITLES[Level.BATCH]}!F{FIRST_ROW}:F{FIRST_ROW + len(self.layout.batch_rows) - 1}")
-        crosses, edited = ("+".join(f'COUNTIF({area},"{word}")' for area in areas) for word in (CROSS, edited_word(self.lang)))
+        crosses, edited = (
+            "+".join(f'COUNTIF({area},"{word}")' for area in areas) for word in (CROSS, edited_word(self.lang))
+        )
         words = [say(f"workbook.badge_{key}", self.lang) for key in ("wrong", "edited", "right")]
         return f'IF({crosses}>0,"{words[0]}",IF({edited}>0,"{words[1]}","{words[2]}"))'
 
@@ -107,11 +125,17 @@ class LossSheet:
         value = self.value(name)
         named = label(name) if name != step.name else step.label
         shown = number_format(name, np.array([value]))
-        decimals = "+0.000000;-0.000000;0.000000" if shown.startswith("+") else "0.000000" if shown.startswith("0.0") and "%" not in shown else shown
+        decimals = (
+            "+0.000000;-0.000000;0.000000"
+            if shown.startswith("+")
+            else "0.000000"
+            if shown.startswith("0.0") and "%" not in shown
+            else shown
+        )
         look = body("loss", format=decimals, bold=name in HEADLINES, size=12 if name == "loss" else 10)
         pen.text(f"A{row}", named.symbol, TEXT.but(line=THIN, bold=name in HEADLINES, fill=look.fill))
         pen.text(f"B{row}", named.name(lang), TEXT.but(line=THIN, bold=name in HEADLINES, fill=look.fill))
-        pen.text(f"D{row}", self._words(name, step), TEXT.but(line=THIN, ink="374151"))
+        pen.text(f"D{row}", self._words(name, step), TEXT.but(line=THIN, ink="374151", indent=1))
         pen.text(f"G{row}", name, KEY.but(size=8, line=THIN, across="left"))
         pen.text(f"H{row}", step.column.source, SMALL.but(line=THIN, size=8))
         frozen = Look(ink=FROZEN, fill=COLOURS["check"][1], line=THIN, format=decimals)
@@ -127,7 +151,9 @@ class LossSheet:
             pen.number(f"C{row}", value, STALE.but(format=decimals))
             pen.text(f"F{row}", say("workbook.value_only", lang), check.but(ink=FROZEN, bold=False, size=8))
             return
-        pen.formula(f"C{row}", step_formula(layout, step) if name == step.name else layout.batch_cell(step.name), value, look)
+        pen.formula(
+            f"C{row}", step_formula(layout, step) if name == step.name else layout.batch_cell(step.name), value, look
+        )
         pen.formula(f"F{row}", self._check(step, row), TICK, check)
 
     def value(self, name: str) -> float:
@@ -156,7 +182,9 @@ class LossSheet:
     def _printed(self, figures: Sequence[PrintedFigure]) -> None:
         pen, row = self.pen, self.next_row
         pen.merged(f"A{row}:H{row}", say("workbook.printed_figures", self.lang), head("inputs", across="left"))
-        for letter, key in zip("ABCDEFG", ("symbol", "meaning", "ours", "status", "printed", "met", "key"), strict=True):
+        for letter, key in zip(
+            "ABCDEFG", ("symbol", "meaning", "ours", "status", "printed", "met", "key"), strict=True
+        ):
             pen.text(f"{letter}{row + 1}", say(f"workbook.figure_{key}", self.lang), head("inputs", size=9))
         for place, figure in enumerate(figures, start=row + 2):
             self._printed_line(figure, place)
@@ -172,12 +200,14 @@ class LossSheet:
         pen.text(f"B{row}", named.name(self.lang), TEXT.but(line=THIN))
         cell, value = self.ours(figure)
         pen.formula(f"C{row}", cell, value, body("loss", format=shown + "00"))
-        pen.text(f"D{row}", say(f"workbook.status_{figure.status}", self.lang), TEXT.but(line=THIN))
+        pen.text(f"D{row}", say(f"workbook.status_{figure.status}", self.lang), TEXT.but(line=THIN, indent=1))
         pen.number(f"E{row}", float(figure.printed), Look(line=THIN, format=shown, bold=True))
         met = met_formula(figure, f"C{row}", f"E{row}")
         words = {"rounded": TICK, "differs": CROSS}
         ours = agreement(figure, value)
-        pen.formula(f"F{row}", met, words.get(ours, TICK), body("check", ink=COLOURS["check"][0], bold=True, across="center"))
+        pen.formula(
+            f"F{row}", met, words.get(ours, TICK), body("check", ink=COLOURS["check"][0], bold=True, across="center")
+        )
         pen.text(f"G{row}", figure.column, KEY.but(size=8, line=THIN, across="left"))
 
     def ours(self, figure: PrintedFigure) -> tuple[str, float]:
@@ -189,7 +219,9 @@ class LossSheet:
             return layout.batch_cell(name), self.value(name)
         row, place = FIRST_ROW + figure.row - 1, figure.row - 1
         value = layout.worked[name][place]
-        return layout.on_sheet(name, level, Level.BATCH).replace(OWN, str(row)).replace("\x02", str(row)).replace("\x03", str(row)), float(value)
+        return layout.on_sheet(name, level, Level.BATCH).replace(OWN, str(row)).replace("\x02", str(row)).replace(
+            "\x03", str(row)
+        ), float(value)
 
     def _notes(self, notes: Sequence[Note]) -> None:
         pen, row = self.pen, self.next_row
@@ -216,6 +248,3 @@ def met_formula(figure: PrintedFigure, ours: str, printed: str) -> str:
 def _half(figure: PrintedFigure) -> float:
     """Half a unit of the last printed digit, and a hair; 1e-12 for a figure worked by hand."""
     return 1e-12 if figure.status == "exact" else 0.5000001 * 10.0 ** -len(figure.printed.partition(".")[2])
-
-
-CHECKED_LEVELS = tuple(CHECKED)

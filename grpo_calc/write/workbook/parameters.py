@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 from openpyxl.worksheet.datavalidation import DataValidation
 
@@ -25,7 +26,9 @@ def parameters(pen: Pen, layout: Layout, lang: str) -> dict[str, str]:
     worksheet = pen.sheet
     pen.text("A1", say("workbook.title_parameters", lang), TITLE)
     pen.text("A2", say("workbook.about_parameters", lang), SUBTITLE)
-    for letter, key in zip("ABCDEFG", ("name", "symbol", "value", "meaning", "allowed", "given", "edited"), strict=True):
+    for letter, key in zip(
+        "ABCDEFG", ("name", "symbol", "value", "meaning", "allowed", "given", "edited"), strict=True
+    ):
         pen.text(f"{letter}4", say(f"workbook.parameter_{key}", lang), head("inputs" if letter < "F" else "given"))
     names: dict[str, str] = {}
     row = FIRST
@@ -40,7 +43,7 @@ def parameters(pen: Pen, layout: Layout, lang: str) -> dict[str, str]:
     names[TOLERANCE] = f"{SHEET}!$C${row}"
     row = _choices(pen, layout, row + 2, lang)
     names |= _edits(pen, layout, row + 1, lang)
-    for letter, width in zip("ABCDEFG", (26, 12, 14, 46, 18, 14, 10), strict=True):
+    for letter, width in zip("ABCDEFG", (30, 12, 14, 58, 14, 14, 10), strict=True):
         worksheet.column_dimensions[letter].width = width
     worksheet.row_dimensions[1].height = 26
     worksheet.freeze_panes = "A5"
@@ -59,7 +62,9 @@ def _line(pen: Pen, row: int, name: str, value: float, allowed: str, lang: str) 
     pen.text(f"A{row}", name, TEXT.but(bold=True, line=THIN))
     pen.text(f"B{row}", "tol" if tolerance else named.symbol, TEXT.but(line=THIN))
     pen.number(f"C{row}", value, INPUT.but(format="0" if name == "ddof" else "General", bold=True))
-    pen.text(f"D{row}", say("workbook.tolerance", lang) if tolerance else named.name(lang), TEXT.but(line=THIN))
+    pen.text(
+        f"D{row}", say("workbook.tolerance", lang) if tolerance else named.name(lang), TEXT.but(line=THIN, indent=1)
+    )
     pen.text(f"E{row}", allowed, KEY.but(size=9, line=THIN))
     pen.number(f"F{row}", value, Look(ink=FROZEN, line=THIN))
     pen.formula(f"G{row}", f"IF(C{row}=F{row},0,1)", 0, Look(ink=FROZEN, line=THIN, format=WHOLE, across="center"))
@@ -67,15 +72,18 @@ def _line(pen: Pen, row: int, name: str, value: float, allowed: str, lang: str) 
 
 def _allowed(least: float, greatest: float) -> str:
     low, high = ("" if math.isinf(bound) or bound == 1e-300 else f"{bound:g}" for bound in (least, greatest))
+    if not low or not high:
+        return f">= {low}" if low else f"<= {high}" if high else "…"
     return f"{low} … {high}"
 
 
 def _validated(pen: Pen, row: int, name: str, least: float, greatest: float, lang: str) -> None:
     low, high = max(least, -1e300), min(greatest, 1e300)
-    kind = "whole" if name == "ddof" else "decimal"
+    kind: Literal["whole", "decimal"] = "whole" if name == "ddof" else "decimal"
     asked = say("workbook.want_parameter", lang, name=name, allowed=_allowed(least, greatest))
     rule = DataValidation(
-        type=kind, operator="between", formula1=f"{low:G}", formula2=f"{high:G}", showErrorMessage=True, showInputMessage=True,
+        type=kind, operator="between", formula1=f"{low:G}", formula2=f"{high:G}",
+        showErrorMessage=True, showInputMessage=True,
         errorTitle="grpo-calc", error=asked, promptTitle=name, prompt=asked,
     )  # fmt: skip
     rule.add(f"C{row}")
@@ -102,14 +110,23 @@ def _edits(pen: Pen, layout: Layout, row: int, lang: str) -> dict[str, str]:
     terms: list[tuple[str, str, str]] = []
     for level, sheet in layout.sheets.items():
         if "edited" in sheet.letters and layout.count(level):
-            terms.append((batch_edits(level), edited_total(layout, level), say("workbook.edited_rows", lang, sheet=TITLES[level])))
+            terms.append(
+                (
+                    batch_edits(level),
+                    edited_total(layout, level),
+                    say("workbook.edited_rows", lang, sheet=TITLES[level]),
+                )
+            )
         if sheet.reach.parameters:
-            flags = "+".join(edited_parameter(layout, name).partition("!")[2] for name in recipe_order(layout, sheet.reach.parameters))
+            flags = "+".join(
+                edited_parameter(layout, name).partition("!")[2]
+                for name in recipe_order(layout, sheet.reach.parameters)
+            )
             terms.append((sheet_edits(sheet), flags, say("workbook.edited_parameters", lang, sheet=sheet.title)))
     for place, (name, formula, meaning) in enumerate(terms, start=row + 1):
         pen.text(f"A{place}", name, SMALL.but(line=THIN))
         pen.formula(f"C{place}", formula, 0, Look(ink=FROZEN, line=THIN, format=WHOLE))
-        pen.text(f"D{place}", meaning, SMALL.but(line=THIN))
+        pen.text(f"D{place}", meaning, SMALL.but(line=THIN, indent=1))
         names[name] = f"{SHEET}!$C${place}"
     return names
 

@@ -72,9 +72,9 @@ class Pen:
 
 
 def clean_lines(text: str) -> str:
-    """A text of several lines made fit for a comment.
+    r"""A text of several lines made fit for a comment.
 
-    >>> clean_lines("a\\nb")
-    'a\\nb'
+    >>> clean_lines("a\nb")
+    'a\nb'
     """
     return "\n".join(clean(line) for line in text.split("\n"))

@@ -6,7 +6,23 @@ import posixpath
 import re
 
 FIXED_DATE = "2020-01-01T00:00:00Z"
-FONT_ORDER = ("b", "i", "strike", "condense", "extend", "outline", "shadow", "u", "vertAlign", "sz", "color", "name", "family", "charset", "scheme")
+FONT_ORDER = (
+    "b",
+    "i",
+    "strike",
+    "condense",
+    "extend",
+    "outline",
+    "shadow",
+    "u",
+    "vertAlign",
+    "sz",
+    "color",
+    "name",
+    "family",
+    "charset",
+    "scheme",
+)
 
 _TARGET = re.compile(r'Target="/([^"]*)"')
 _DATE = re.compile(r"(<dcterms:(?:created|modified)[^>]*>)[^<]*(<)")

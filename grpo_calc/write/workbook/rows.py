@@ -45,7 +45,11 @@ def token_rows(layout: Layout, values: Values, pieces: Pieces) -> Iterator[str]:
                 while row in masked:
                     lines.append(masked[row])
                     row += 1
-                template = live if finite is None or finite[place] else fill.template(fill.undefined(block.columns, place), numbers)
+                template = (
+                    live
+                    if finite is None or finite[place]
+                    else fill.template(fill.undefined(block.columns, place), numbers)
+                )
                 lines.append(template.replace(OWN, str(row)) % arguments[place])
                 row += 1
             lines += [masked[r] for r in range(row, int(part.last_rows()[c]) + 1)] if masked else []
@@ -118,22 +122,35 @@ class _Filler:
             if field.kind == "check" and otherwise == LIVE:
                 return UNDEFINED
             column = columns.get(name) if field.kind in ("step", "spread", "frozen") else None
-            return UNDEFINED if column is not None and otherwise != BLANK and not np.isfinite(column[place]) else otherwise
+            return (
+                UNDEFINED if column is not None and otherwise != BLANK and not np.isfinite(column[place]) else otherwise
+            )
 
         return tuple(variant(field, v) for field, v in zip(self.sheet.fields, variants or self.live, strict=True))
 
     def stale(self, *, begun: bool) -> tuple[str, ...]:
         """The variants of a row that is not live; ``begun`` where some of its finer rows are."""
-        kinds = {"number": LIVE, "text": LIVE, "input": VALUE, "step": VALUE, "spread": VALUE, "edited": LIVE if begun else BLANK}
+        kinds = {
+            "number": LIVE,
+            "text": LIVE,
+            "input": VALUE,
+            "step": VALUE,
+            "spread": VALUE,
+            "edited": LIVE if begun else BLANK,
+        }
         return tuple(kinds.get(field.kind, BLANK) for field in self.sheet.fields)
 
     def without_rows(self, variants: tuple[str, ...]) -> tuple[str, ...]:
         """The variants of a row with no finer row under it: there is no range to reduce, the value is a constant."""
 
         def reduces(field: Field) -> bool:
-            return field.kind == "edited" and field.key != "edited" or field.step is not None and field.step.consumes is not None
+            if field.kind == "edited":
+                return field.key != "edited"
+            return field.step is not None and field.step.consumes is not None
 
-        return tuple(VALUE if reduces(field) and v == LIVE else v for field, v in zip(self.sheet.fields, variants, strict=True))
+        return tuple(
+            VALUE if reduces(field) and v == LIVE else v for field, v in zip(self.sheet.fields, variants, strict=True)
+        )
 
 
 def row_sums(sheet: Sheet, columns: Mapping[str, Floats], count: int) -> Floats:
@@ -181,11 +198,12 @@ def _index(layout: Layout, completions: Integers, a: int, b: int) -> Integers:
     first, end = int(completions[0]), int(completions[-1]) + 1
     whole = table.masked.token_offsets
     kept = np.flatnonzero(table.masked.tokens["mask"][whole[first] : whole[end]] != 0) + whole[first]
-    return kept[a - int(table.token_offsets[first]) :][: b - a] - whole[completions]
+    index: Integers = kept[a - int(table.token_offsets[first]) :][: b - a] - whole[completions]
+    return index
 
 
 def _masked_rows(layout: Layout, pieces: Pieces, block: Block) -> dict[int, str]:
-    """The greyed rows of masked tokens among a block's completions, by row number: who they are, weight 0, no numbers."""
+    """The greyed rows of a block's masked tokens, by row number: who they are, weight 0, no numbers."""
     sheet, rows, code = layout.sheets[Level.TOKEN], layout.part.rows, pieces.masked_text
     variants = tuple(LIVE if field.kind in ("text", "mask") else BLANK for field in sheet.fields)
     template, found = pieces.row(variants), {}

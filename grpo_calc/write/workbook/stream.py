@@ -9,20 +9,25 @@ import io
 import re
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 from xml.sax.saxutils import escape
 
 from grpo_calc.write.workbook.pen import Cached
 from grpo_calc.write.workbook.repair import repaired
 
 DATE = (1980, 1, 1, 0, 0, 0)
-LEVEL = 2
+LEVEL = 1
 """zlib's level for rows: they repeat so much that more effort saves little and costs most of the time."""
 CHUNK = 1 << 18
 LARGE = 1 << 31
 
-_CELL = re.compile(r'<c r="([A-Z]+\d+)"([^>]*)>(<f>.*?</f>)?<v>[^<]*</v></c>|<c r="([A-Z]+\d+)"([^>]*)>(<f>.*?</f>)<v ?/></c>', re.DOTALL)
+_CELL = re.compile(
+    r'<c r="([A-Z]+\d+)"([^>]*)>(<f>.*?</f>)?<v>[^<]*</v></c>|<c r="([A-Z]+\d+)"([^>]*)>(<f>.*?</f>)<v ?/></c>',
+    re.DOTALL,
+)
 _DATA_END = re.compile(r"</sheetData>|<sheetData ?/>")
 _DIMENSION = re.compile(r'<dimension ref="[^"]*" ?/>')
 
@@ -49,8 +54,19 @@ def finish(book: io.BytesIO, target: Path, parts: Mapping[str, Part]) -> None:
             info = _info(name)
             info.file_size = part.estimate if part.estimate > LARGE // 2 else 0  # else zip64, which some readers refuse
             with out.open(info, "w") as stream:
-                for chunk in _chunks(_sheet(text, part)):
-                    stream.write(chunk)
+                _written(stream, _chunks(_sheet(text, part)))
+
+
+def _written(stream: IO[bytes], chunks: Iterable[bytes]) -> None:
+    """Write the chunks; while one is compressed (zlib lets other work go on), the next is made."""
+    with ThreadPoolExecutor(1) as compressing:
+        last: Future[int] | None = None
+        for chunk in chunks:
+            if last is not None:
+                last.result()
+            last = compressing.submit(stream.write, chunk)
+        if last is not None:
+            last.result()
 
 
 def _info(name: str) -> zipfile.ZipInfo:

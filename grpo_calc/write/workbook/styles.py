@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from openpyxl import Workbook
 from openpyxl.styles import Alignment, Border, Font, PatternFill, Side
+from openpyxl.styles.cell_style import StyleArray
 
 from grpo_calc.table import Floats
 
@@ -27,15 +28,44 @@ COLOURS: Mapping[str, tuple[str, str]] = {
     "given": ("6B7280", "FFFFFF"),
 }
 INK, PALE, FROZEN, BLUE, YELLOW, LINE = "1F2937", "6B7280", "8A93A0", "1D4ED8", "FFF9DB", "D5DAE1"
-CLIPPED_TINT, CLIPPED_INK, EDITED_TINT, EDITED_INK, WRONG_TINT, WRONG_INK = "FFE3CC", "9A3412", "FEF3C7", "92400E", "FECACA", "991B1B"
+CLIPPED_TINT, CLIPPED_INK, EDITED_TINT, EDITED_INK, WRONG_TINT, WRONG_INK = (
+    "FFE3CC",
+    "9A3412",
+    "FEF3C7",
+    "92400E",
+    "FECACA",
+    "991B1B",
+)
 FONTS: Mapping[str, str] = {"en": "Arial", "zh": "Microsoft YaHei"}
 
-DOT = '[=1]"●";[=0]"";0'
+DOT, DOT_INK = '[=1]"●";[=0]"";0', "C2410C"
 WHOLE = "0"
 _AROUND_ONE = {"ratio", "clipped_ratio", "mean_ratio", "base_ratio"}
-_PLAIN = {"k2", "k3", "kl_proxy", "group_std", "group_spread", "share", "within", "across", "reward", "kl", "kl_token_mean", "completion_kl"}
+_PLAIN = {
+    "k2",
+    "k3",
+    "kl_proxy",
+    "group_std",
+    "group_spread",
+    "share",
+    "within",
+    "across",
+    "reward",
+    "kl",
+    "kl_token_mean",
+    "completion_kl",
+}
 _DOTS = {"clipped", "outside", "clipped_low", "clipped_high", "zero_spread"}
-_WHOLE = {"length", "group_size", "tokens", "completions", "groups", "completion_clipped", "completion_clipped_low", "completion_clipped_high"}
+_WHOLE = {
+    "length",
+    "group_size",
+    "tokens",
+    "completions",
+    "groups",
+    "completion_clipped",
+    "completion_clipped_low",
+    "completion_clipped_high",
+}
 _FEW, _MANY = 4, 7
 
 
@@ -47,7 +77,7 @@ def number_format(name: str, values: Floats) -> str:
     """
     if name in _DOTS:
         return DOT
-    if name in _WHOLE or name.endswith("slope") and bool((values == np.round(values)).all()):
+    if name in _WHOLE or (name.endswith("slope") and bool((values == np.round(values)).all())):
         return WHOLE
     if name.startswith("clip_"):
         return "0.0%"
@@ -99,10 +129,15 @@ class Palette:
         """The style array of a look, for a cell."""
         if look not in self._made:
             cell = self._scratch.cell(1, 1)
-            cell.font = Font(name=self.font, size=look.size, bold=look.bold or None, italic=look.italic or None, color=look.ink)
+            cell._style = StyleArray()  # noqa: SLF001  (a new one: the book may hold the last)
+            cell.font = Font(
+                name=self.font, size=look.size, bold=look.bold or None, italic=look.italic or None, color=look.ink
+            )
             cell.fill = PatternFill("solid", start_color=look.fill) if look.fill else PatternFill()
             cell.border = Border(bottom=_side(look.line), top=_side(look.above))
-            cell.alignment = Alignment(horizontal=look.across, vertical="center", wrap_text=look.wrap or None, indent=look.indent)
+            cell.alignment = Alignment(
+                horizontal=look.across, vertical="center", wrap_text=look.wrap or None, indent=look.indent
+            )
             cell.number_format = look.format
             cell.quotePrefix = int(look.quoted)
             self._made[look] = copy(cell._style)  # noqa: SLF001
@@ -119,7 +154,8 @@ class Palette:
         book.remove(self._scratch)
 
 
-def _side(line: str) -> Side:
+def _side(line: str) -> Any:
+    style: Any
     style, _, colour = line.partition(" ")
     return Side(style=style, color=colour) if line else Side()
 

@@ -15,7 +15,7 @@ from grpo_calc.table import Floats
 from grpo_calc.work import Worked
 from grpo_calc.write.workbook.extent import Extent
 
-BLOCK = 4_000
+BLOCK = 1_000
 """Tokens a block: its numbers and their texts together stay small."""
 
 
@@ -53,7 +53,9 @@ class Values:
         a, b = int(table.token_offsets[first]), int(table.token_offsets[end])
         counts = np.diff(table.token_offsets[first : end + 1])
         given = {("advantage_given" if name == "advantage" else name): x[a:b] for name, x in table.tokens.items()}
-        here = _Spreading({**self.worked.recipe.parameters, **given}, self.coarse, self.plan.levels, slice(first, end), counts)
+        here = _Spreading(
+            {**self.worked.recipe.parameters, **given}, self.coarse, self.plan.levels, slice(first, end), counts
+        )
         here.groups = table.group_of_completion
         with np.errstate(all="ignore"):
             for step in self.plan.steps:
@@ -79,7 +81,9 @@ class _Spreading:
 
     groups: Any
 
-    def __init__(self, known: dict[str, Any], coarse: Mapping[str, Any], levels: Mapping[str, Level], rows: slice, counts: Any) -> None:
+    def __init__(
+        self, known: dict[str, Any], coarse: Mapping[str, Any], levels: Mapping[str, Level], rows: slice, counts: Any
+    ) -> None:
         self.known, self.coarse, self.levels, self.rows, self.counts = known, coarse, levels, rows, counts
 
     def __getitem__(self, name: str) -> Any:

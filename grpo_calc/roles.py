@@ -104,7 +104,7 @@ ROLES: Mapping[str, Mapping[str, Bindings]] = {
         "at_least": {"scale": Use("std_at_least_eps", group_std="scale_std")},
         "inside_root": {"scale": Use("root_of_variance_plus_eps", group_std="scale_std")},
     },
-    "rewards": {"sum_first": {}, "normalise_first": {}},  # what they bind depends on the rewards' names
+    "rewards": {"sum_first": {}, "normalise_each": {}, "normalise_first": {}},  # what they bind depends on the rewards' names
     "unscored": {"left_out": {}, "zero": {}},
     "reward_clip": REWARD_CLIP,
     "reward_kl": {**REWARD_KL, **RETURN_KL},
@@ -144,7 +144,7 @@ ROLES: Mapping[str, Mapping[str, Bindings]] = {
         "cispo": {**CISPO, "cispo_weight": "cispo_clip_weight"},
         "cispo_cap": {**CISPO, "cispo_weight": "cispo_cap_weight"},
         "vespo": {**CISPO, **NO_CLIP, "cispo_weight": "vespo_weight", "vespo_correction": "no_correction"},
-        "gmpo": {**GMPO, **NO_CLIP, "clipped": "log_clipped"},
+        "gmpo": {**GMPO, "clipped_log_ratio": Use("one_sided_log_ratio"), **NO_CLIP, "clipped": "log_clipped"},
         "policy_gradient": {
             "token_objective": Use("policy_gradient_objective"),
             "slope": "policy_gradient_slope",

@@ -1,7 +1,7 @@
 """GMPO: the geometric mean of a completion's ratios, each clipped first on the side its advantage asks for."""
 
 from grpo_calc.column import column
-from grpo_calc.ops import above, absolute, clip, maximum, minimum, sign
+from grpo_calc.ops import above, absolute, clip, maximum, minimum, sign, where
 
 GMPO = "GMPO, arXiv:2507.20673, eq. 4"
 
@@ -17,6 +17,16 @@ def clipped_log_ratio(log_ratio, advantage, eps_low, eps_high):
     """
     side = sign(advantage)
     return side * minimum(side * log_ratio, side * clip(log_ratio, -eps_low, eps_high))
+
+
+@column("clip log r", latex=r"\operatorname{clip}(\log r)", en="log-ratio, clipped on one side", zh="单侧裁剪的对数比", source="TRL 1.16, GMPOTrainer")
+def one_sided_log_ratio(log_ratio, advantage, eps_low, eps_high):
+    """The log-ratio held below ``eps_high`` where ``A > 0``, else above ``-eps_low``, also where ``A = 0``. One value a token.
+
+    >>> one_sided_log_ratio(0.7, 1.0, 0.4, 0.4), one_sided_log_ratio(-0.7, 0.0, 0.4, 0.4)
+    (0.4, -0.4)
+    """
+    return where(advantage > 0, minimum(log_ratio, eps_high), maximum(log_ratio, -eps_low))
 
 
 @column("clipped?", latex=r"\text{clipped}", en="log-ratio clipped", zh="对数比是否被裁剪", source=GMPO)

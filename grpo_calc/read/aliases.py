@@ -51,7 +51,11 @@ SHORT = {
 AMBIGUOUS_LOGPS = ("log_probs", "log_prob", "logprobs", "logprob", "logps", "logp", "action_log_probs")
 AMBIGUOUS_IDS = ("prompt", "id", "index")
 
-_NAMED_REWARD = re.compile(r"reward_(?!(?:mean|std|min|max|sum)$)\w+")
+_NO_REWARD = (
+    "mean|avg|std|min|max|sum|components?|model|fns?|functions?|types?|names?|source|info|details?|metadata|text"
+)
+_NAMED_REWARD = re.compile(rf"reward_(?!(?:{_NO_REWARD})$)\w+")
+"""``reward_math`` is a reward of that name; ``reward_std`` a statistic and ``reward_model`` a description."""
 _LOGIT = re.compile(r"[xy][1-9][0-9]*")
 _MEANING = {alias: name for name, aliases in ALIASES.items() for alias in (name, *aliases)}
 

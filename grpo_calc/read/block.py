@@ -101,6 +101,15 @@ class Frame:
     header_line: int = 1
 
 
+def no_id(cell: Any) -> bool:
+    """Whether a cell cannot be an id: blank, or no plain value.
+
+    >>> no_id(" "), no_id(None), no_id([1]), no_id(0)
+    (True, True, True, False)
+    """
+    return isinstance(cell, (list, dict)) or not written(cell).strip()
+
+
 def written(cell: Any) -> str:
     """An id or a token as text: text as written, JSON numbers as JSON writes them.
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from grpo_calc.read.aliases import Naming
-from grpo_calc.read.block import Block, Frame, written
+from grpo_calc.read.block import Block, Frame, no_id, written
 from grpo_calc.read.book import Book, add_advantage, add_index, gathered
 from grpo_calc.read.faults import Fault, cell_problem
 from grpo_calc.read.grow import Growing
@@ -164,8 +164,8 @@ def _keys(book: Book, block: Block, naming: Naming, starts: Integers, source: st
                 ["1"] * len(starts) if name == "group_id" else [str(book.count + row + 1) for row in starts.tolist()]
             )
             continue
-        cells = [written(cell) for cell in block.cells(column, starts)]
-        blank = next((place for place, cell in enumerate(cells) if not cell.strip()), None)
+        cells = block.cells(column, starts)
+        blank = next((place for place, cell in enumerate(cells) if no_id(cell)), None)
         if blank is not None:
             raise cell_problem(
                 "missing_id",
@@ -174,7 +174,7 @@ def _keys(book: Book, block: Block, naming: Naming, starts: Integers, source: st
                 column=column,
                 seen=cells[blank],
             )
-        found.append(cells)
+        found.append([written(cell) for cell in cells])
     return list(zip(*found, strict=True))
 
 

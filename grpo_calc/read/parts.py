@@ -9,6 +9,7 @@ import numpy as np
 
 from grpo_calc.read.aliases import Naming, candidates, listed
 from grpo_calc.read.block import Frame
+from grpo_calc.read.faults import shown
 from grpo_calc.say import Note, Problem, note
 from grpo_calc.table import LOGPS, Floats, Integers, Table
 
@@ -77,6 +78,8 @@ def table_of(parts: Parts, naming: Naming, frame: Frame, on_policy: bool) -> Tab
                 completion=parts.completion[at],
             )
     if not any(name in tokens for name in LOGPS):
+        if "advantage" in tokens:
+            raise Problem("read.advantage_alone", source=frame.source, column=shown(naming.columns["advantage"]))
         notes.append(note("read.no_logps"))
         tokens, texts, mask, lengths = {}, {}, None, np.zeros(len(parts.completion), dtype=np.int64)
     elif "logp_new" not in tokens:

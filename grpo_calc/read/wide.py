@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from grpo_calc.read.aliases import Naming
-from grpo_calc.read.block import Block, Frame, Lines, written
+from grpo_calc.read.block import Block, Frame, Lines, no_id, written
 from grpo_calc.read.faults import Fault, cell_problem, shown
 from grpo_calc.read.long import TEXTS
 from grpo_calc.read.numbers import BLANKS, number, numbers
@@ -187,7 +187,7 @@ class _Rows:
         column = self.columns[name]
         cells = self.block.cells(column)
         for row, cell in enumerate(cells):
-            if not written(cell).strip() or isinstance(cell, (list, dict)):
+            if no_id(cell):
                 line = self.block.line(row, column, None)
                 raise cell_problem("missing_id", source=self.source, line=line, column=column, seen=cell)
         return [written(cell) for cell in cells]

@@ -147,3 +147,24 @@ def test_an_advantage_that_varies_is_a_token_column(file) -> None:
     assert read(file(wide, "x.json")).tokens["advantage"].tolist() == [0.5, 0.7, 1.0]
     wide["advantages"] = [[0.5, 0.5], 1.0]
     assert read(file(wide, "x.json")).completions["advantage"].tolist() == [0.5, 1.0]
+
+
+@pytest.mark.parametrize("column", ["reward_model", "reward_std", "reward_components", "reward_avg"])
+def test_what_only_begins_like_a_reward(column: str, file) -> None:
+    found = {"group_id": "a", "reward": 1, "logp_new": [-1], "logp_old": [-1], column: {"style": "rule"}}
+    assert set(read(file([found], "x.json")).completions) == {"reward"}
+
+
+def test_advantages_in_lists_without_log_probs(file) -> None:
+    found = {"group_id": ["a"], "advantages": [[1, 2]]}
+    with pytest.raises(Problem, match="column advantages: differs within"):
+        read(file(found, "x.json"))
+
+
+@pytest.mark.parametrize("cell", [["x"], {"x": 1}, None, ""])
+def test_a_group_is_a_plain_value(cell: object, file) -> None:
+    found = {"group": cell, "completion_id": "1", "reward": 1, "logp_new": -1, "logp_old": -1}
+    with pytest.raises(Problem, match=r"line 1: column group: saw .* where an id is needed"):
+        read(file([found], "x.json"))
+    with pytest.raises(Problem, match=r"line 1: column group: saw .* where an id is needed"):
+        read(file([{**found, "logp_new": [-1], "logp_old": [-1]}], "x.json"))

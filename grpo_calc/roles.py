@@ -120,6 +120,13 @@ ROLES: Mapping[str, Mapping[str, Bindings]] = {
         "token_clamped": {"ratio": Use("clamped_ratio"), **CLAMPED_PULL},
         "sequence": {"ratio": Use("sequence_ratio"), **SEQUENCE_PULL, "surrogate_gradient": Use("sequence_slope")},
         "sequence_plus": SEQUENCE_PLUS,
+        "sequence_against_sampler": {
+            "ratio": Use("sequence_ratio"),
+            **SEQUENCE_PULL,
+            "surrogate_gradient": Use("sequence_slope"),
+            "mean_log_ratio": Use("mean_log_ratio", log_ratio="sampler_log_ratio"),
+            "sampler_log_ratio": Use("log_ratio", logp_old="logp_sampler"),
+        },
         "sequence_token": {"ratio": Use("sequence_token_ratio"), **TOKEN_PULL},
         "sequence_token_held": {
             "ratio": Use("sequence_token_ratio_held"),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from grpo_calc.trainers.figures import given, per_token, token_mean
 from grpo_calc.trainers.trainer import Chosen, Trainer, Version, option
 
@@ -114,7 +116,7 @@ def _correction(options: Options) -> dict[str, Any]:
     if level == "off":
         return {}
     if options["actor.policy_loss_type"] == "gspo":
-        return {"old": "sampler"}  # the sequence ratio is taken against the sampler, and nothing is weighted
+        return {"ratio": "sequence_against_sampler"}  # and nothing is weighted
     if options["algo.advantage.is_correction_mode"] == "clip":
         return {"sampler": "token_truncate", "sampler_floor": low, "sampler_cap": high}
     gate = GATES[options["algo.advantage.is_correction_gating"]]
@@ -154,7 +156,10 @@ def metrics(worked: Any) -> dict[str, float]:
 
 def _filtered(worked: Any) -> float:
     if worked.recipe.roles["sampler_gate"] != "none":
-        return float(1 - worked["gate_open"].mean())
+        kept = worked["gate_open"]
+        if worked.level("gate_open").name == "COMPLETION":
+            kept = kept * (np.diff(worked.table.token_offsets) > 0)  # an empty completion's mean is undefined: not kept
+        return float(1 - kept.mean())
     weight, parameters = per_token(worked, "mismatch"), worked.recipe.parameters
     return token_mean((weight < parameters["sampler_floor"]) | (weight > parameters["sampler_cap"]))
 

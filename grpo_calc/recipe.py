@@ -132,7 +132,7 @@ class Recipe:
         A table's single ``reward`` is taken before rewards by name, unless the recipe weighs or normalises each.
         """
         names = reward_names(inputs)
-        each = bool(self.reward_weights) or self.roles["rewards"] == "normalise_first"
+        each = bool(self.reward_weights) or self.roles["rewards"].startswith("normalise")
         if "reward" in inputs and not (names and each):
             names = (LONE,) if each else ()
         if self.roles["baseline"] == "given" or not names:

@@ -16,11 +16,11 @@ BASELINE: Choices = {
         "length_reward": Use("times", x="advantage_length", y="reward"),
         "advantage": Use("reward_above", baseline="baseline"),
     },
-    "given_baseline": {"advantage": Use("reward_above", baseline="reward_baseline")},
+    "given_baseline": {"advantage": Use("reward_above", baseline="baseline_reward")},
     "best_margin": {"advantage": Use("best_margin")},
     "best_margin_std": {"advantage": Use("best_margin_scaled")},
     "reward_to_go": {"advantage": "reward_to_go"},
-    "reward_to_go_above_baseline": {"advantage": Use("reward_above", reward="reward_to_go", baseline="reward_baseline")},
+    "reward_to_go_above_baseline": {"advantage": Use("reward_above", reward="reward_to_go", baseline="baseline_reward")},
 }
 TO_GO: Choices = {
     "carry": {"to_go_step": "carried_step"},

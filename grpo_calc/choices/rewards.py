@@ -58,17 +58,19 @@ def reward_names(columns: Iterable[str]) -> tuple[str, ...]:
 def many_rewards(names: Sequence[str], how: str, unscored: str) -> Bindings:
     """What the rewards' names bind: ``reward_given``, their weighted sum, and the advantage where ``how`` says so.
 
-    ``how`` is ``sum_first`` (the sum is normalised, as one reward would be) or ``normalise_first`` (each is standardised in
-    its group, and the sum over the batch). A completion without any reward is ``left_out`` or counts as ``zero``.
+    ``how`` is ``sum_first`` (the sum is normalised, as one reward would be), ``normalise_each`` (each is standardised in its
+    group) or ``normalise_first`` (and the sum is standardised over the batch). A completion without any reward is ``left_out`` or counts as ``zero``.
     """
     bound: dict[str, Binding] = {"reward": "reward_given"}
     bound |= _sum("rewards", names, {name: PREFIX + name for name in names}, "reward_given", unscored)
     bound |= SKIP_MISSING
     bound["wrap:advantage:unscored"] = Use("advantage_if_known", x="@", reward="reward_given")
-    if how == "normalise_first":
+    if how.startswith("normalise"):
         for name in names:
             bound |= _standard(name)
         bound |= _sum("scores", names, {name: f"z@{name}" for name in names}, "score", unscored)
+        bound["advantage"] = "score"
+    if how == "normalise_first":
         bound |= {
             "batch_mean": Use("known_batch_mean", reward="score"),
             "batch_std": Use("known_batch_std", reward="score", zero_spread="batch_flat"),

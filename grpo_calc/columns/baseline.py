@@ -7,7 +7,7 @@ OPO = "OPO, arXiv:2505.23585, eq. 6"
 PASSK = "Pass@k as arXiv:2503.19595; verl 0.9.1, grpo_passk"
 GPG = "GPG, arXiv:2504.02546, eq. 7: alpha"
 
-quantity("reward_baseline", "R_b", latex="R_b", en="reward of the greedy completion (given)", zh="贪心回答的奖励（给定）")
+quantity("baseline_reward", "R_b", latex="R_b", en="reward of the greedy completion (given)", zh="贪心回答的奖励（给定）")
 quantity("length_reward", "nR", latex="n R", en="length times reward", zh="长度乘奖励")
 quantity("non_zero", "#R≠0", latex=r"\#R\ne0", en="completions with a reward", zh="奖励非零的回答数")
 quantity("lone_scale", "s_1", latex="s_1", en="scale of a one-member group", zh="单成员组的尺度")

@@ -13,6 +13,7 @@ NAMES = {
     "trl": "trl",
     "trl-gmpo": "trl:GMPO",
     "trl-rloo": "trl:RLOO",
+    "verl": "verl",
     "openrlhf": "openrlhf",
     "nemo-rl": "nemo_rl",
     "slime": "slime",

@@ -41,7 +41,9 @@ class Case:
 
     ``outputs`` maps a golden output's name to our column's name or to a function of ``Worked``; ``metrics`` likewise for the
     entries of ``outputs.metrics`` (those that the trainer's own ``metrics`` give need no entry). ``left_out`` maps an output
-    that is not compared to the reason (a metric as ``metrics/<name>``).
+    that is not compared to the reason (a metric as ``metrics/<name>``). ``masks`` gives the positions at which an output is
+    compared, where they are not those of the inputs' mask. An output of several parts is read by a function that gives them
+    by name; a part that the trainer refused, named by its exception, must be a :class:`~grpo_calc.say.Problem` of ours.
     """
 
     table: Table
@@ -49,6 +51,7 @@ class Case:
     outputs: Mapping[str, Reading] = field(default_factory=dict)
     metrics: Mapping[str, Reading] = field(default_factory=dict)
     left_out: Mapping[str, str] = field(default_factory=dict)
+    masks: Mapping[str, Any] = field(default_factory=dict)
 
 
 @functools.cache

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from grpo_calc.say import Problem
 from grpo_calc.trainers import NAMES, trainer
 from grpo_calc.work import Worked, work
 from tests.golden.case import Case, Golden, check, padded, with_advantages
@@ -111,8 +112,11 @@ def _run(golden: Golden, prefix: str) -> Result:
             _compare_metrics(golden, case, ours, compared, failed, left_out)
         elif name not in readings:
             failed[name] = "no column of ours is named for it"
+        elif isinstance(theirs, dict):
+            _compare_parts(name, readings[name], worked, golden, compared, failed)
         else:
-            _compare(name, _read(worked, readings[name], shape), theirs, _tolerance(golden, name), mask, compared, failed)
+            here = np.asarray(case.masks[name], dtype=bool) if name in case.masks else mask
+            _compare(name, _read(worked, readings[name], shape), theirs, _tolerance(golden, name), here, compared, failed)
     return Result(
         id=golden["id"],
         recipe=case.recipe.name,
@@ -143,6 +147,8 @@ def _tolerance(golden: Golden, name: str) -> float:
     tolerance = golden["verified"]["tolerance"]
     if name in ("advantages", "returns"):
         return float(tolerance["advantages"])
+    if name.endswith("metrics"):
+        return float(tolerance.get("metrics", tolerance["loss"]))
     return float(tolerance.get(name, tolerance["loss"]))
 
 
@@ -166,6 +172,23 @@ def _compare(name: str, ours: Any, theirs: Any, tolerance: float, mask: Any, com
     compared[name] = worst
     if not worst <= tolerance:
         failed[name] = f"differs by {worst:.3g}, tolerance {tolerance:.3g}"
+
+
+def _compare_parts(name: str, reading: Any, worked: Worked, golden: Golden, compared: dict[str, float], failed: dict[str, str]) -> None:
+    """An output of several parts, each a number, or the name of the exception with which the trainer refused it."""
+    ours, tolerance = reading(worked), _tolerance(golden, name)
+    for part, value in golden["outputs"][name].items():
+        key = f"{name}/{part}"
+        if part not in ours:
+            failed[key] = "not among ours"
+        elif isinstance(value, str) and value.lower() != "nan":
+            if not isinstance(ours[part], Problem):
+                failed[key] = f"the trainer refuses it ({value}), we do not"
+            compared[key] = 0.0
+        elif isinstance(ours[part], Problem):
+            failed[key] = str(ours[part])
+        else:
+            _compare(key, ours[part], float(value), tolerance, np.ones((0, 0), dtype=bool), compared, failed)
 
 
 def _compare_metrics(golden: Golden, case: Case, worked: Worked, compared: dict[str, float], failed: dict[str, str], left_out: dict[str, str]) -> None:

@@ -1,0 +1,79 @@
+"""What verl logs of a batch, under its own names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from grpo_calc.trainers.figures import given, per_token
+from grpo_calc.trainers.verl.mismatch import correction_figures
+
+Array = Any
+
+
+def metrics(worked: Any) -> Mapping[str, float]:
+    """The actor's figures, those of advantages and lengths, and those of the rollout correction."""
+    counts = per_token(worked, "kept") > 0 if worked.recipe.roles["rejection"] != "none" else np.ones(worked.table.token_count, bool)
+    figures = dict(_actor(worked, counts)) if worked.has("loss") else {}
+    if worked.has("advantage"):
+        figures |= _batch(worked, counts)
+    return {**figures, **correction_figures(worked)}
+
+
+def mean(x: Array, counts: Array) -> float:
+    """The mean over the tokens that count; 0 where none does."""
+    return float(np.sum(np.where(counts, x, 0.0)) / (counts.sum() + 1e-8))
+
+
+def _actor(worked: Any, counts: Array) -> Mapping[str, float]:
+    roles, parameters = worked.recipe.roles, worked.recipe.parameters
+    held = roles["ratio"] == "token_clamped"
+    log_ratio = given(worked, "logp_new") - given(worked, "logp_old")
+    if held:
+        log_ratio = np.clip(log_ratio, -parameters["log_ratio_clamp"], parameters["log_ratio_clamp"])
+    drift = np.abs(log_ratio) if roles["objective"] == "kl_cov" else -log_ratio
+    figures = {"actor/pg_loss": float(worked["policy_loss"])}
+    if not (roles["objective"] == "policy_gradient" and roles["mismatch_of"] == "old"):
+        figures["actor/ppo_kl"] = mean(drift, counts)
+    figures |= {name: mean(x, counts) for name, x in _clipped(worked, log_ratio).items()}
+    if worked.has("kl"):
+        figures |= {"actor/kl_loss": float(worked["kl"]), "actor/kl_coef": parameters["beta"]}
+    return figures
+
+
+def _clipped(worked: Any, log_ratio: Array) -> Mapping[str, Array]:
+    """Which tokens the two clip fractions count, by the objective and its gate."""
+    roles, parameters = worked.recipe.roles, worked.recipe.parameters
+    objective, gate = roles["objective"], roles["gate"]
+    nothing = np.zeros(len(log_ratio))
+    high, low = "actor/pg_clipfrac", "actor/pg_clipfrac_lower"
+    if gate.startswith("covariance"):
+        return {high: 1 - per_token(worked, "gate")}
+    if gate != "none":
+        allowed = per_token(worked, "gate")
+        return {high: 1 - allowed, low: (np.exp(log_ratio) > parameters["ratio_cap"]) * allowed}
+    if objective == "dual_clip":
+        return {high: per_token(worked, "clipped"), low: per_token(worked, "dual_clipped")}
+    if objective == "gmpo_plus":
+        outside = (log_ratio < -parameters["eps_low"]) | (log_ratio > parameters["eps_high"])
+        sign = np.sign(per_token(worked, "advantage"))
+        return {high: outside * (sign > 0), low: outside * (sign < 0)}
+    if objective == "sapo":
+        return {high: nothing, low: nothing}
+    if objective in ("ppo", "cispo"):
+        figures = {high: per_token(worked, "clipped")}
+        return figures if roles["ratio"] == "token" else {**figures, low: nothing}
+    return {}
+
+
+def _batch(worked: Any, counts: Array) -> Mapping[str, float]:
+    """Advantages over tokens, and lengths of completions."""
+    advantage = per_token(worked, "advantage")[counts]
+    lengths = np.diff(worked.table.token_offsets).astype(float)
+    figures = {"critic/advantages": advantage, "response_length": lengths}
+    if "reward" in worked.table.completions:
+        figures["critic/score"] = worked.table.completions["reward"]
+    kinds = {"mean": np.mean, "max": np.max, "min": np.min}
+    return {f"{name}/{kind}": float(of(x)) for name, x in figures.items() if len(x) for kind, of in kinds.items()}

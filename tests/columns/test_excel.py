@@ -72,7 +72,7 @@ def drawn(arguments: list[str], rows: int) -> Values:
         lambda: rng.normal(0.0, 0.005, rows),  # small: k3 near 0
     )
     values = {name: np.concatenate([kind() for kind in kinds]) for name in arguments}
-    return {name: np.abs(value) if name in POSITIVE else value for name, value in values.items()}
+    return {name: np.abs(value) + 0.01 if name in POSITIVE else value for name, value in values.items()}
 
 
 def agree(ours: np.ndarray, theirs: Mapping[int, float], operands: Mapping[int, float]) -> None:

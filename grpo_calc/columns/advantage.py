@@ -22,7 +22,7 @@ def group_mean(reward: Completion, over) -> Group:
     return over.mean(reward)
 
 
-@column("max-min R", latex=r"R_{\max}-R_{\min}", en="group spread", zh="组内极差", source="grpo-calc")
+@column("range R", latex=r"\operatorname{range} R", en="group spread", zh="组内极差", source="grpo-calc")
 def group_spread(reward: Completion, over) -> Group:
     """Largest minus smallest reward of a group: what decides whether the group says anything."""
     return over.max(reward) - over.min(reward)

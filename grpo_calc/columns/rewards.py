@@ -76,7 +76,7 @@ def known_group_mean(reward: Completion, over) -> Group:
     return over.known.mean(reward)
 
 
-@column("max-min R", latex=r"R_{\max}-R_{\min}", en="group spread", zh="组内极差", source="grpo-calc")
+@column("range R", latex=r"\operatorname{range} R", en="group spread", zh="组内极差", source="grpo-calc")
 def known_group_spread(reward: Completion, over) -> Group:
     """Largest minus smallest known reward of a group."""
     return over.known.max(reward) - over.known.min(reward)

@@ -111,7 +111,7 @@ def _describe(command: Any, ctx: Any) -> None:
     lang = _spoken(ctx.params.get("lang"))
     command.help = say(f"cli.help_{'main' if isinstance(command, TyperGroup) else command.name}", lang)
     for parameter in command.get_params(ctx):
-        parameter.help = say(f"cli.option_{parameter.name}", lang)
+        parameter.help = say(f"cli.option_{'help' if '--help' in parameter.opts else parameter.name}", lang)
 
 
 def _explain_failure(ctx: Any, problem: Exception) -> None:
@@ -166,7 +166,7 @@ def table(
     settings: Settings = None,
     format: Formats = Format.TABLE,  # noqa: A002
     columns: Annotated[str | None, typer.Option("--columns", metavar="A,B,C", show_default=False)] = None,
-    level: Annotated[Rows | None, typer.Option("--level", show_default=False)] = None,
+    level: Annotated[Rows | None, typer.Option("--level", metavar="LEVEL", show_default=False)] = None,
     lang: Lang = None,
     mapping: Mapping = None,
     sheet: Sheet = None,

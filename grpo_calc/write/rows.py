@@ -31,7 +31,7 @@ LABELS: Mapping[str, Label] = {
     "group_id": Label("group", r"\text{group}", "group", "组"),
     "completion_id": Label("completion", r"\text{completion}", "completion", "回答"),
     "token_index": Label("t", "t", "place in the completion", "在回答中的位置"),
-    "token": Label("token", r"\text{token}", "token", "token 文本"),
+    "token": Label("token", r"\text{token}", "token", "token"),
     "token_id": Label("token id", r"\text{id}", "token id", "token 编号"),
     "mask": Label("mask", r"\text{mask}", "1 counts, 0 is masked", "1 计入，0 被掩码"),
 }

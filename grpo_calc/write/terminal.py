@@ -88,7 +88,8 @@ def _table(page: Page, worked: Worked, shown: Rows, lang: str, *, usual: bool) -
 
 def _idle(field: Field, shown: Rows) -> bool:
     """What the usual table leaves out: rarely wanted, or a text that says nothing (one value, or the row's number)."""
-    if field.texts is None or field.key == "row" or shown.level is not Level.TOKEN:
+    long = shown.length > FIRST + LAST + 10  # then every text is shown: looking through all of them takes its time
+    if field.texts is None or field.key == "row" or shown.level is not Level.TOKEN or long:
         return field.key in LEFT_OUT
     texts, number = list(field.texts(0, shown.length)), shown.field("row")
     same = number is not None and number.texts is not None and texts == number.texts(0, shown.length)

@@ -13,7 +13,7 @@ LIKELIHOOD: Mapping[str, Bindings] = {
         "positive_surprise": Use("times", x="completion_surprise", y="positive"),
         "positive_length": Use("times", x="length", y="positive"),
         "positive_tokens": Use("sum_across", x="positive_length"),
-        "positive_divisor": Use("at_least_one", x="positive_tokens"),
+        "positive_divisor": Use("count_plus", x="positive_tokens"),
         "positive_nll": Use("divisor_across", x="positive_surprise", divisor="positive_divisor"),
         "positive_share": Use("divisor_across_slope", divisor="positive_divisor"),
         "positive_slope": Use("kl_gradient", beta="nll_weight", kl_slope="surprise_slope"),

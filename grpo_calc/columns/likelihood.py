@@ -1,7 +1,7 @@
 """The likelihood of completions that were rewarded: an extra term beside the policy's."""
 
 from grpo_calc.column import column, quantity
-from grpo_calc.ops import maximum, where
+from grpo_calc.ops import where
 
 VAPO = "VAPO, arXiv:2504.05118, eq. 10; NeMo-RL, positive_example_nll_weight"
 
@@ -26,16 +26,6 @@ def positive(reward):
     (1.0, 0.0)
     """
     return where(reward > 0, 1.0, 0.0)
-
-
-@column("max(n,1)", latex=r"\max(n,1)", en="count, at least 1", zh="计数（至少为 1）", source=VAPO)
-def at_least_one(x):
-    """A count that something is divided by, 1 where it is 0.
-
-    >>> at_least_one(0.0), at_least_one(4.0)
-    (1.0, 4.0)
-    """
-    return maximum(x, 1.0)
 
 
 @column("-[R>0]", latex="-[R>0]", en="slope of the likelihood term", zh="似然项的斜率", source="calculus")

@@ -22,6 +22,13 @@ def given(worked: Any, name: str) -> Array:
     return worked.table.tokens[name]
 
 
+def chosen(worked: Any, trainer: Any, name: str) -> Any:
+    """A trainer's option as the recipe was made with it; its default where the recipe is of other making."""
+    own = worked.recipe.own
+    mine = own is not None and own.trainer.name == trainer.name
+    return own.options[name] if mine else trainer.recipe().own.options[name]
+
+
 def token_mean(x: Array) -> float:
     """The mean of one value a token; undefined where there is no token.
 

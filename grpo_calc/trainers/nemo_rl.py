@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from grpo_calc.trainers.figures import given, per_token, token_mean
+from grpo_calc.trainers.figures import chosen, given, per_token, token_mean
 from grpo_calc.trainers.trainer import Chosen, Trainer, Version, option
 
 Options = Mapping[str, Any]
@@ -25,8 +25,8 @@ OPTIONS = {
     "sequence_level_importance_ratios": option(False, "GSPO: one ratio, and one sampler correction, a sequence"),
     "reference_policy_kl_penalty": option(0.01, "KL coefficient"),
     "reference_policy_kl_type": option("k3", "the KL estimate", kind=("k1", "k2", "k3")),
-    "kl_input_clamp_value": option(20.0, "clamp of the log-ratio inside the KL; none: off"),
-    "kl_output_clamp_value": option(10.0, "clamp of the KL's value; none: off"),
+    "kl_input_clamp_value": option(20.0, "clamp of the log-ratio inside the KL; none: off", optional=True),
+    "kl_output_clamp_value": option(10.0, "clamp of the KL's value; none: off", optional=True),
     "use_kl_in_reward": option(False, "the KL is not part of the loss"),
     "use_on_policy_kl_approximation": option(False, "the KL is weighted by new over sampling probability"),
     "use_importance_sampling_correction": option(False, "the policy part is weighted by old over sampling probability"),
@@ -119,7 +119,7 @@ def metrics(worked: Any) -> dict[str, float]:
     ratio, held = _ratios(worked)
     mixture = np.log((np.exp(old) + np.exp(sampler)) / 2)
     divergence = (_estimate("k3", mixture - old) + _estimate("k3", mixture - sampler)) / 2
-    kind = roles["kl"] if roles["kl"] != "none" else "k3"
+    kind = chosen(worked, TRAINER, "reference_policy_kl_type")
     logged = {
         "loss": worked["loss"],
         "probs_ratio": token_mean(ratio),
@@ -162,7 +162,7 @@ def _sampling_ratio(worked: Any, log_mismatch: Any) -> float:
     if roles["sampler"] != "none":
         weight = np.asarray(worked["sampler_weight"])
         return float(weight.sum() if worked.level("sampler_weight").name == "COMPLETION" else weight.mean())
-    if not worked.recipe.own.options["sequence_level_importance_ratios"]:
+    if not chosen(worked, TRAINER, "sequence_level_importance_ratios"):
         return token_mean(np.exp(log_mismatch))
     sums = np.bincount(table.completion_of_token, weights=log_mismatch, minlength=table.completion_count)
     return float(np.exp(sums).sum())

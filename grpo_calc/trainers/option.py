@@ -22,7 +22,8 @@ class Option:
 
     ``defaults`` lists ``(since, value)`` in order of versions; the option exists from the first one on, and before
     ``until``. ``kind`` is what it takes: ``float``, ``int``, ``bool``, ``str``, ``list`` (of numbers), or the words it
-    knows. ``ignored`` says that the trainer takes it and the loss of a given batch does not depend on it.
+    knows. ``ignored`` says that the trainer takes it and the loss of a given batch does not depend on it, ``optional``
+    that it takes nothing too, as an option does whose default is nothing.
     """
 
     defaults: tuple[tuple[str, Any], ...]
@@ -30,6 +31,7 @@ class Option:
     kind: type | Words
     until: str = ""
     ignored: bool = False
+    optional: bool = False
 
     def exists(self, version: Version) -> bool:
         """Whether a version has the option."""
@@ -61,7 +63,7 @@ class Option:
 
     @property
     def _optional(self) -> bool:
-        return any(value is None for _, value in self.defaults)
+        return self.optional or any(value is None for _, value in self.defaults)
 
     def _words(self, version: Version) -> list[Any]:
         assert isinstance(self.kind, tuple)
@@ -105,6 +107,7 @@ def option(
     since: str = "0",
     until: str = "",
     ignored: bool = False,
+    optional: bool = False,
     kind: type | Words | None = None,
 ) -> Option:
     """An option with one default, or with later ones: ``option(0.04, "KL coefficient", ("0.19", 0.0))``.
@@ -112,7 +115,7 @@ def option(
     What it takes is the kind of its default, or ``kind`` (a number, where the default is nothing).
     """
     found = kind if kind is not None else float if default is None else type(default)
-    return Option(((since, default), *later), doc, found, until, ignored)
+    return Option(((since, default), *later), doc, found, until, ignored, optional)
 
 
 def parsed(version: str) -> Version:

@@ -70,6 +70,11 @@ class Worked:
         self._shape = Shape(table.token_offsets, table.group_offsets)
         self._known: dict[str, Any] = {}
 
+    @property
+    def inputs(self) -> Mapping[str, Floats]:
+        """What is given, by the names formulas know it by: one value a row of the name's level."""
+        return MappingProxyType(self._inputs)
+
     @cached_property
     def parameters(self) -> Mapping[str, float]:
         """The parameters that some column here reads, in the recipe's order."""

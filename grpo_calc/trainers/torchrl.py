@@ -70,7 +70,7 @@ def metrics(worked: Any) -> dict[str, float]:
         "loss_objective": worked["policy_loss"],
         "clip_fraction": float(outside.sum() / positions),
         "kl_approx": float(-log_ratio.sum() / positions),
-        "ESS": float(ratio.sum() ** 2 / (ratio**2).sum() / len(ratio)),
+        "ESS": _effective_share(ratio[worked["counted"] > 0] if worked.has("counted") else ratio),
     }
     if worked.has("kl"):
         logged |= {"kl_to_ref": worked["kl"], "loss_kl_to_ref": worked.recipe.parameters["beta"] * worked["kl"]}
@@ -81,6 +81,11 @@ def metrics(worked: Any) -> dict[str, float]:
         logged["entropy"] = float((worked.table.masked or worked.table).tokens["entropy"].sum() / positions)
         logged["loss_entropy"] = -worked.recipe.parameters["entropy_coef"] * worked["entropy_bonus"]
     return logged
+
+
+def _effective_share(ratio: Any) -> float:
+    """The effective number of tokens that the ratios leave, over their number."""
+    return float(ratio.sum() ** 2 / (ratio**2).sum() / len(ratio))
 
 
 TRAINER = Trainer(

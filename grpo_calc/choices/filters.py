@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from grpo_calc.bind import Bindings, Use
+from grpo_calc.choices.reduction import REDUCTION
 
 # One ratio a sequence, its mean log-ratio divided by the length plus a small number.
 SEQUENCE_PLUS: Bindings = {
@@ -24,8 +25,9 @@ DROPPED: Mapping[str, Bindings] = {
         "wrap:policy_gradient:dropped": Use("where_counted", x="@"),
         **_KL_UNCOUNTED,
     },
-    # A trainer's bug: dropped completions stay in the sum of the policy loss, and not in the number it is divided by.
+    # A trainer's bug in its token mean: dropped completions stay in the sum of the policy loss, and not in its divisor.
     "left_out_of_the_divisor": {
+        **REDUCTION["token_mean"],
         "counted": Use("not_dropped"),
         "completion_objective": Use("sum_within", x="weighted_objective", counted="every_token"),
         **_KL_UNCOUNTED,

@@ -25,7 +25,7 @@ class Case:
         self.plan = self.worked.plan
         self.shape = Shape(self.worked.table.token_offsets, self.worked.table.group_offsets)
         self.names = [step.name for step in self.plan.steps]
-        self.inputs: Mapping[str, Any] = self.worked._inputs
+        self.inputs: Mapping[str, Any] = self.worked.inputs
 
     def values(self, asarray: Callable[[Any], Any]) -> Mapping[str, Any]:
         """Every step's value on arrays that ``asarray`` makes."""

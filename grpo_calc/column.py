@@ -8,7 +8,7 @@ from enum import IntEnum
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from grpo_calc.ops import Symbolic
+from grpo_calc.over import Symbolic
 from grpo_calc.sym import Name, Sym, latex, plain, trace
 
 

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from grpo_calc.column import Level
-from grpo_calc.ops import Array, Counted, Segments, namespace, segments
+from grpo_calc.ops import Array, namespace
+from grpo_calc.over import Counted, Segments, segments
 from grpo_calc.plan import BEFORE, Plan, Step
 
 BLOCK = 20_000

@@ -11,7 +11,7 @@ import pytest
 from openpyxl.utils import get_column_letter
 
 from grpo_calc.column import Column, Level, catalogue
-from grpo_calc.ops import BELOW, COUNTED, Counted, Segments
+from grpo_calc.over import BELOW, COUNTED, Counted, Segments
 from grpo_calc.roles import PARAMETERS
 from grpo_calc.sym import Reduce, Sym, excel, names
 

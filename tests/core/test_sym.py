@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from grpo_calc.column import catalogue, formula, formula_latex, label
-from grpo_calc.ops import Symbolic, above, clip, near_zero, stop_gradient, where
+from grpo_calc.ops import above, clip, near_zero, stop_gradient, where
+from grpo_calc.over import Symbolic
 from grpo_calc.sym import Name, Number, Sym, excel, latex, names, plain, worked
 from grpo_calc.sym import sym as literal
 from grpo_calc.work import work

@@ -13,7 +13,7 @@ import numpy as np
 from openpyxl.utils import get_column_letter
 
 from grpo_calc.column import Level, label
-from grpo_calc.ops import Symbolic
+from grpo_calc.over import Symbolic
 from grpo_calc.say import say
 from grpo_calc.sym import Name, excel, plain
 from grpo_calc.write.workbook.curve import inlined

@@ -14,20 +14,24 @@ WITHIN: Mapping[str, tuple[str, str, str]] = {
     "mean_bare": ("constant_within", "constant_within_slope", "length"),
     "sum": ("sum_within", "sum_slope", ""),
     "constant": ("constant_within", "constant_within_slope", "max_length"),
+    "group": ("constant_within", "constant_within_slope", "group_tokens"),
 }
 """How tokens of a completion are joined: the column, its slope, and the length it divides by, if any."""
 
-ACROSS: Mapping[str, tuple[str, str]] = {
-    "mean": ("mean_across", "mean_across_slope"),
-    "tokens": ("tokens_across", "tokens_across_slope"),
-    "sum": ("sum_across", "sum_slope"),
-    "divisor": ("divisor_across", "divisor_across_slope"),
+ACROSS: Mapping[str, tuple[str, str, str]] = {
+    "mean": ("mean_across", "mean_across_slope", ""),
+    "tokens": ("tokens_across", "tokens_across_slope", ""),
+    "sum": ("sum_across", "sum_slope", ""),
+    "divisor": ("divisor_across", "divisor_across_slope", ""),
+    "groups": ("divisor_across", "divisor_across_slope", "groups"),
 }
-"""How completions are joined in the batch: the column and its slope."""
+"""How completions are joined in the batch: the column, its slope, and the number it divides by, if any."""
 
 WAYS: Mapping[str, tuple[str, str]] = {
     "completion_mean": ("mean", "mean"),
     "token_mean": ("sum", "tokens"),
+    # The mean over groups of each group's token mean.
+    "group_token_mean": ("group", "groups"),
     "completion_sum": ("sum", "mean"),
     "constant_length": ("constant", "mean"),
     "token_sum": ("sum", "sum"),
@@ -38,8 +42,14 @@ WAYS: Mapping[str, tuple[str, str]] = {
 }
 """Each way to reduce: within a completion, and across completions."""
 
-SHARED: Bindings = {"length_plus": Use("count_plus", x="length"), "kl_within": "within"}
-"""Names that every recipe has: a length that nothing divides by 0, and the KL's share of a token as the loss's."""
+SHARED: Bindings = {
+    "length_plus": Use("count_plus", x="length"),
+    "kl_within": "within",
+    "all_length": Use("length", counted="every_token"),
+    "all_tokens": Use("tokens", length="all_length"),
+    "all_tokens_plus": Use("count_plus", x="all_tokens"),
+}
+"""Names that every recipe has: counts that do not divide by 0, counts of tokens that do not count, the KL's own share."""
 
 DIVISORS: Mapping[str, Binding] = {
     "tokens": "tokens",
@@ -48,6 +58,7 @@ DIVISORS: Mapping[str, Binding] = {
     "nonempty_plus": Use("count_plus", x="nonempty"),
     "completions_plus": Use("count_plus", x="completions"),
     "positions": "area",
+    "all_tokens": "all_tokens_plus",
     "width": "width",
 }
 """What a sum over completions is divided by, where that is not what the reduction itself says."""
@@ -60,27 +71,33 @@ def _within(way: str, x: str) -> tuple[Use, Use]:
     return Use(column, x=x, **by), Use(slope, **by)
 
 
+def _across(way: str, x: str) -> tuple[Use, Use]:
+    """The column that joins the completions of a batch, and its slope."""
+    column, slope, divisor = ACROSS[way]
+    by = {"divisor": divisor} if divisor else {}
+    return Use(column, x=x, **by), Use(slope, **by)
+
+
 def _reduced(way: str) -> Bindings:
     """Every quantity reduced in one way."""
     inside, outside = WAYS[way]
     joined = {"objective": "weighted_objective", "kl": "token_kl", "loss": "token_loss"}
-    column, slope = ACROSS[outside]
     bound: dict[str, Binding] = {f"completion_{name}": _within(inside, x)[0] for name, x in joined.items()}
     bound["within"] = _within(inside, "")[1]
-    bound |= {"surrogate_objective": Use(column, x="completion_objective"), "kl": Use(column, x="completion_kl")}
-    return {**bound, "across": Use(slope), "kl_share": "share"}
+    bound |= {name: _across(outside, x)[0] for name, x in (("surrogate_objective", "completion_objective"), ("kl", "completion_kl"))}
+    return {**bound, "across": _across(outside, "")[1], "kl_share": "share"}
 
 
 def _kl_reduced(way: str) -> Bindings:
     """The KL reduced in a way of its own."""
     inside, outside = WAYS[way]
-    column, slope = ACROSS[outside]
     joined, share = _within(inside, "token_kl")
+    summed, across = _across(outside, "completion_kl")
     return {
         "completion_kl": joined,
-        "kl": Use(column, x="completion_kl"),
+        "kl": summed,
         "kl_within": share,
-        "kl_across": Use(slope),
+        "kl_across": across,
         "kl_share": Use("share", within="kl_within", across="kl_across"),
     }
 

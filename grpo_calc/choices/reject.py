@@ -96,6 +96,7 @@ BEFORE: Bindings = {
 REJECTION_PLACE: Mapping[str, Bindings] = {
     "nowhere": {},
     "loss": IN_LOSS,
+    "loss_by_gate": {**IN_LOSS, "kept": Use("not_rejected", x="gate_open")},
     "before_advantage": BEFORE,
     "before_advantage_reset": {**BEFORE, "wrap:to_go_step:rejected": Use("where_counted", x="@")},
 }
@@ -110,7 +111,6 @@ SAMPLER_NORM: Mapping[str, Bindings] = {
     "none": {},
     "token_mean": {
         **ALL,
-        "all_tokens_plus": Use("count_plus", x="all_tokens"),
         "sampler_sum": Use("sum_within", x="sampler_weight_before_norm", counted=EVERY),
         "sampler_mean": Use("divisor_across", x="sampler_sum", divisor="all_tokens_plus"),
     },

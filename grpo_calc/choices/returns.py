@@ -11,6 +11,10 @@ Choices = Mapping[str, Bindings]
 # An advantage worked as a whole, not as baseline and scale.
 BASELINE: Choices = {
     "none": {"advantage": "reward"},
+    "batch_standard": {
+        "advantage": Use("scaled_advantage", baseline="batch_mean", zero_spread="batch_flat"),
+        "batch_flat": Use("zero_spread", group_spread="known_batch_spread", group_mean="batch_mean"),
+    },
     "length_weighted": {
         "baseline": Use("length_weighted_mean"),
         "length_reward": Use("times", x="advantage_length", y="reward"),

@@ -15,6 +15,15 @@ LONE = "given"
 REWARD_CLIP: Mapping[str, Bindings] = {
     "none": {},
     "range": {"reward": "reward_given", "wrap:reward:clip": Use("clipped_reward", x="@")},
+    "scaled_range": {
+        "reward": "reward_given",
+        "wrap:reward:scale": Use("scaled_reward", x="@"),
+        "wrap:reward:clip": Use("clipped_reward", x="@"),
+    },
+}
+OVERLONG: Mapping[str, Bindings] = {
+    "none": {},
+    "soft": {"reward": "reward_given", "wrap:reward:overlong": Use("plus", total="@", x="overlong_penalty")},
 }
 REWARD_KL: Mapping[str, Bindings] = {
     "none": {},
@@ -22,6 +31,11 @@ REWARD_KL: Mapping[str, Bindings] = {
         "reward": "reward_given",
         "reward_kl": Use("sum_within", x="old_k1"),
         "wrap:reward:kl": Use("reward_less_kl", x="@"),
+    },
+    # A completion's KL as the table has it.
+    "given": {
+        "reward": "reward_given",
+        "wrap:reward:kl": Use("reward_less_kl", x="@", beta="reward_beta", reward_kl="seq_kl"),
     },
 }
 WHITEN: Mapping[str, Bindings] = {

@@ -40,7 +40,8 @@ RETURNS: Choices = {
     },
 }
 
-# Whitened over tokens with the population's variance: scaled by its root, not below a floor, or not scaled at all.
+# Whitened over tokens with the population's variance: scaled by its root, not below a floor, or not scaled at
+# all; ``tokens_std`` with the sample's, its root plus a small number.
 _POPULATION: Bindings = {
     **WHITEN_TOKENS,
     "whiten_mean": Use("tokens_across", x="whiten_sum", tokens="advantage_tokens"),
@@ -54,6 +55,13 @@ _SINGLE: Bindings = {
     "whiten_square": Use("squared_deviation_single", x="return_single", mean="whiten_mean"),
 }
 WHITEN_SHAPED: Choices = {
+    "tokens_std": {
+        **WHITEN_TOKENS,
+        "whiten_std": Use("root", x="whiten_variance"),
+        "wrap:advantage:whiten": Use(
+            "standard_advantage", x="@", advantage_mean="whiten_mean", advantage_std="whiten_std", adv_eps="whiten_eps"
+        ),
+    },
     "tokens_floored": {**_POPULATION, "wrap:advantage:whiten": Use("whitened_floored", x="@")},
     "tokens_centred": {**_POPULATION, "wrap:advantage:whiten": Use("reward_above", reward="@", baseline="whiten_mean")},
     "tokens_floored_single": {**_SINGLE, "wrap:advantage:whiten": Use("whitened_floored", x="@")},

@@ -80,3 +80,13 @@ def gated_weight(x, gate_open):
     0.0
     """
     return where(gate_open > 0, x, 0.0)
+
+
+@column("w held", latex=r"\operatorname{clip}(w)", en="weight, held where the gate is shut", zh="门外钳制的权重", source="AReaL 1.0.4, rejection_sampling action clamp")
+def held_beyond(x, gate_open, sampler_floor, sampler_cap):
+    """A weight where the gate is open, else held between floor and cap. One value a row.
+
+    >>> held_beyond(5.0, 0.0, 0.0, 2.0), held_beyond(5.0, 1.0, 0.0, 2.0)
+    (2.0, 5.0)
+    """
+    return where(gate_open > 0, x, clip(x, sampler_floor, sampler_cap))

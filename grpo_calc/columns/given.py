@@ -49,3 +49,6 @@ quantity("vespo_lambda_neg", "λ-", latex=r"\lambda_-", en="VESPO rate, A < 0", 
 quantity("dro_beta", "β_dro", latex=r"\beta_{\text{dro}}", en="coefficient of DRO's penalty", zh="DRO 惩罚系数")
 quantity("log_ratio_cap", "K_s", en="cap of log s", zh="log s 的上限")
 quantity("reward_beta", "β_R", latex=r"\beta_R", en="KL coefficient in the reward", zh="奖励中的 KL 系数")
+quantity("objective_factor", "τ_A", latex=r"\tau_A", en="factor of the objective", zh="目标的系数")
+quantity("reward_shift", "b_R", latex="b_R", en="constant added to the reward", zh="奖励的加性常数")
+quantity("reward_scale", "s_R", latex="s_R", en="factor of the reward", zh="奖励的缩放系数")

@@ -11,6 +11,7 @@ TRL = "TRL 1.16, GRPOTrainer: rewards are summed with nansum, a row without any 
 GDPO = "GDPO, arXiv:2601.05242; TRL 1.16, multi_objective_aggregation=normalize_then_sum"
 
 quantity("reward_given", "R", en="reward", zh="奖励")
+quantity("seq_kl", "KL_i", latex=r"\mathrm{KL}_i", en="KL of the completion (given)", zh="回答的 KL（给定）")
 quantity("total", "Σ", latex=r"\Sigma", en="sum so far", zh="部分和")
 
 
@@ -176,3 +177,13 @@ def reward_less_kl(x, beta, reward_kl):
     0.75
     """
     return x - beta * reward_kl
+
+
+@column("s(R+b)", latex="s(R+b)", en="reward, shifted and scaled", zh="平移并缩放后的奖励", source="AReaL 1.0.4, reward_bias and reward_scaling")
+def scaled_reward(x, reward_shift, reward_scale):
+    """A reward plus a constant, times another. One value a completion.
+
+    >>> scaled_reward(1.0, -0.5, 10.0)
+    5.0
+    """
+    return (x + reward_shift) * reward_scale

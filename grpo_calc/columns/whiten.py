@@ -13,6 +13,7 @@ quantity("whiten_mean", "mean A_0", latex=r"\bar A_0", en="token mean before whi
 quantity("whiten_square", "dev^2", latex="(A_0-\\bar A_0)^2", en="squared deviation", zh="离差平方")
 quantity("whiten_square_sum", "Σ dev^2", latex=r"\Sigma (A_0-\bar A_0)^2", en="completion's squared deviations", zh="回答内离差平方和")
 quantity("whiten_variance", "var A_0", latex=r"\operatorname{var} A_0", en="token variance before whitening", zh="白化前的 token 方差")
+quantity("whiten_std", "std A_0", latex=r"\sigma_{A_0}", en="token std before whitening", zh="白化前的 token 标准差")
 quantity("whiten_eps", "var_eps", latex=r"\varepsilon_{\text{var}}", en="small number beside the variance", zh="方差旁的小量")
 
 
@@ -68,3 +69,13 @@ def whitened(x, whiten_mean, whiten_variance, whiten_eps):
     1.0
     """
     return (x - whiten_mean) / sqrt(whiten_variance + whiten_eps)
+
+
+@column("sqrt x", latex=r"\sqrt{x}", en="square root", zh="平方根", source="calculus")
+def root(x):
+    """The square root of a variance: a standard deviation.
+
+    >>> root(4.0)
+    2.0
+    """
+    return sqrt(x)

@@ -14,6 +14,8 @@ NAMES = {
     "trl-gmpo": "trl:GMPO",
     "trl-rloo": "trl:RLOO",
     "verl": "verl",
+    "areal": "areal",
+    "prime-rl": "prime_rl",
     "openrlhf": "openrlhf",
     "nemo-rl": "nemo_rl",
     "slime": "slime",

@@ -112,7 +112,7 @@ def _run(golden: Golden, prefix: str) -> Result:
             _compare_metrics(golden, case, ours, compared, failed, left_out)
         elif name not in readings:
             failed[name] = "no column of ours is named for it"
-        elif isinstance(theirs, dict):
+        elif isinstance(theirs, dict) or (isinstance(theirs, list) and theirs and isinstance(theirs[0], dict)):
             _compare_parts(name, readings[name], worked, golden, compared, failed)
         else:
             here = np.asarray(case.masks[name], dtype=bool) if name in case.masks else mask
@@ -147,7 +147,7 @@ def _tolerance(golden: Golden, name: str) -> float:
     tolerance = golden["verified"]["tolerance"]
     if name in ("advantages", "returns"):
         return float(tolerance["advantages"])
-    if name.endswith("metrics"):
+    if "metrics" in name:
         return float(tolerance.get("metrics", tolerance["loss"]))
     return float(tolerance.get(name, tolerance["loss"]))
 
@@ -174,10 +174,17 @@ def _compare(name: str, ours: Any, theirs: Any, tolerance: float, mask: Any, com
         failed[name] = f"differs by {worst:.3g}, tolerance {tolerance:.3g}"
 
 
+def _named_parts(value: Any) -> dict[str, Any]:
+    """The parts of an output by name; of a list of them, each record's by its place too."""
+    if isinstance(value, list):
+        return {f"{place}/{name}": part for place, record in enumerate(value) for name, part in record.items()}
+    return dict(value)
+
+
 def _compare_parts(name: str, reading: Any, worked: Worked, golden: Golden, compared: dict[str, float], failed: dict[str, str]) -> None:
     """An output of several parts, each a number, or the name of the exception with which the trainer refused it."""
-    ours, tolerance = reading(worked), _tolerance(golden, name)
-    for part, value in golden["outputs"][name].items():
+    ours, tolerance = _named_parts(reading(worked)), _tolerance(golden, name)
+    for part, value in _named_parts(golden["outputs"][name]).items():
         key = f"{name}/{part}"
         if part not in ours:
             failed[key] = "not among ours"

@@ -118,7 +118,7 @@ class Recipe:
         if not settled.rewards and "reward" not in inputs and "advantage_given" in inputs and self.roles["baseline"] != "given":
             settled = settled.change(advantage="given").with_notes(note("note.advantage_given"))
         base = f"logp_{self.roles['kl_base']}"
-        if self.roles["kl"] in ("k1", "k2", "k3") and base not in inputs and "logp_new" in inputs:
+        if self.roles["kl"] not in ("none", "proxy") and base not in inputs and "logp_new" in inputs:
             if self.parameters["beta"] != 0:
                 raise Problem("recipe.no_kl_base", base=base, beta=self.parameters["beta"], kl=self.roles["kl"])
             settled = settled.change(kl="none").with_notes(note("note.no_kl_base", base=base))

@@ -15,6 +15,8 @@ SEQUENCE_PLUS: Bindings = {
     "policy_gradient": Use("sequence_pull", length="length_plus"),
     "surrogate_gradient": Use("sequence_slope", length="length_plus"),
     "kl_through_ratio": Use("constant_within", x="token_kl", max_length="length_plus"),
+    "proxy_through_ratio": Use("constant_within", x="kl_proxy_slope", max_length="length_plus"),
+    "own_proxy_slope": Use("sequence_slope", slope="kl_proxy_slope", length="length_plus"),
 }
 
 _KL_UNCOUNTED: Bindings = {"wrap:kl_gradient:dropped": Use("where_counted", x="@")}

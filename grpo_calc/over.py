@@ -173,19 +173,11 @@ class Segments:
         )
 
     def sum_single(self, x: Array) -> Array:
-        """The sum in single precision, added as torch adds a short row: four running sums, then those. No sheet can."""
+        """The sum in single precision, each addition rounded as torch's on a CPU. No sheet can."""
         import numpy as np
 
-        sums = []
-        for a, b in zip(self.offsets[:-1], self.offsets[1:], strict=True):
-            row = np.asarray(x[a:b], dtype=np.float32)
-            lanes = np.zeros(4, dtype=np.float32)
-            for place in range(0, len(row) - len(row) % 4, 4):
-                lanes += row[place : place + 4]
-            for rest in row[len(row) - len(row) % 4 :]:
-                lanes[0] += rest
-            sums.append(float(((lanes[0] + lanes[1]) + lanes[2]) + lanes[3]))
-        return namespace(x).asarray(np.array(sums))
+        rows = (np.asarray(x[a:b], dtype=np.float32) for a, b in zip(self.offsets[:-1], self.offsets[1:], strict=True))
+        return namespace(x).asarray(np.array([float(_single_sum(row)) for row in rows]))
 
     def to_go(self, x: Array, step: Array) -> Array:
         """``y = x + step * (y one row below)`` down to each last row, whose ``step`` is 0.
@@ -233,6 +225,31 @@ class Segments:
         freedom = self.count() - ddof
         variance = self.sum(deviation * deviation) / maximum(freedom, 1.0)
         return where(freedom > 0, sqrt(variance), 0.0)
+
+
+def _single_sum(row: Array) -> Array:
+    """The sum of a row of single-precision numbers: what is left beyond eights, then eight lanes, one after another."""
+    import numpy as np
+
+    whole = len(row) - len(row) % 8
+    if not whole:
+        return _four_sums(row[:, None])[0]
+    return np.concatenate((row[whole:], _four_sums(row[:whole].reshape(-1, 8)))).cumsum()[-1]
+
+
+def _four_sums(rows: Array) -> Array:
+    """Rows added in four running sums, then those; what is left beyond fours goes to the first."""
+    import numpy as np
+
+    whole = len(rows) - len(rows) % 4
+    sums = (
+        rows[:whole].reshape(-1, 4, rows.shape[1]).cumsum(axis=0)[-1]
+        if whole
+        else np.zeros_like(rows, shape=(4, rows.shape[1]))
+    )
+    for row in rows[whole:]:
+        sums[0] += row
+    return sums.cumsum(axis=0)[-1]
 
 
 class Counted(Segments):

@@ -90,6 +90,7 @@ ROLES: Mapping[str, Mapping[str, Bindings]] = {
         "group_mean": {"baseline": "group_mean"},
         "leave_one_out": {"baseline": "leave_one_out_mean"},
         "batch_mean": {"advantage": Use("reward_above", baseline="batch_mean")},
+        "group_norm_single": {"advantage": Use("group_norm_single")},
         **BASELINE,
     },
     "scale": {

@@ -46,6 +46,7 @@ OPTIONS = {
     "algo.advantage.is_correction_gating": option("ratio", "the statistic", kind=tuple(GATES)),
     "algo.advantage.is_correction_threshold": option([0.5, 5.0], "the band: low and high, or high alone"),
     "reward.clip_range": option([-10.0, 10.0], "range that the shaped reward is held in"),
+    "rewards_in": option("double", "precision of group_norm: single gives groups of equal rewards advantages of ±59 (a bug)", kind=("double", "single")),
     "dp_size": option(1, "data-parallel ranks: multiplies the loss where a global divisor is given"),
     "batch_num_tokens": option(None, "tokens of the global batch: the divisor of a token mean"),
     "global_batch_size": option(None, "samples of the global batch: the divisor of a mean over samples"),
@@ -94,6 +95,8 @@ def _policy(options: Options) -> dict[str, Any]:
 def _advantage(options: Options) -> dict[str, Any]:
     estimator = options["algo.advantage.estimator"]
     changes = dict(ESTIMATORS[estimator])
+    if estimator == "group_norm" and options["rewards_in"] == "single":
+        changes["baseline"] = "group_norm_single"
     gamma = options["algo.advantage.gamma"] if estimator == "reinforce" else 1.0
     penalty = 0.0 if options["algo.kl.use_loss"] else max(options["algo.kl.init_coef"], 0.0)
     if estimator != "gae":

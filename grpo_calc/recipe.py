@@ -117,6 +117,8 @@ class Recipe:
         settled = self._with_rewards(inputs)
         if not settled.rewards and "reward" not in inputs and "advantage_given" in inputs and self.roles["baseline"] != "given":
             settled = settled.change(advantage="given").with_notes(note("note.advantage_given"))
+        if self.roles["dropped"] != "none" and "dropped" not in inputs:
+            settled = settled.change(dropped="none")  # no filter dropped anything
         base = f"logp_{self.roles['kl_base']}"
         if self.roles["kl"] not in ("none", "proxy") and base not in inputs and "logp_new" in inputs:
             if self.parameters["beta"] != 0:

@@ -49,7 +49,9 @@ def _scored(weight: Bindings) -> Bindings:
 
 KL_SCORE: Mapping[str, Bindings] = {
     "none": {},
-    "one": _scored({"score_weight": Use("ratio", log_ratio="no_drift"), "no_drift": Use("log_ratio", logp_old="held_logp")}),
+    "one": _scored(
+        {"score_weight": Use("ratio", log_ratio="no_drift"), "no_drift": Use("log_ratio", logp_old="held_logp")}
+    ),
     "token_ratio": _scored({"score_weight": Use("ratio")}),
     "sampler_ratio": _scored(
         {"score_weight": Use("ratio", log_ratio="log_drift"), "log_drift": Use("log_ratio", logp_old="logp_sampler")}

@@ -18,7 +18,9 @@ LIKELIHOOD: Mapping[str, Bindings] = {
         "positive_share": Use("divisor_across_slope", divisor="positive_divisor"),
         "positive_slope": Use("kl_gradient", beta="nll_weight", kl_slope="surprise_slope"),
         "wrap:objective:likelihood": Use("objective", surrogate_objective="@", beta="nll_weight", kl="positive_nll"),
-        "wrap:gradient:likelihood": Use("gradient", policy_gradient="@", kl_share="positive_share", kl_gradient="positive_slope"),
+        "wrap:gradient:likelihood": Use(
+            "gradient", policy_gradient="@", kl_share="positive_share", kl_gradient="positive_slope"
+        ),
         "wrap:token_gradient:likelihood": Use("token_gradient", surrogate_gradient="@", kl_gradient="positive_slope"),
     },
 }

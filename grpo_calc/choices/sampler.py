@@ -44,7 +44,10 @@ STATISTICS: Mapping[str, Bindings] = {
     "binary_kl": {**BINARY, "gate_statistic": "sampled_binary_kl"},
     "mean_binary_kl": {**BINARY, "gate_statistic": Use("mean_within", x="sampled_binary_kl", counted=EVERY)},
     "total_variation": {**BINARY, "gate_statistic": "sampled_total_variation"},
-    "mean_total_variation": {**BINARY, "gate_statistic": Use("mean_within", x="sampled_total_variation", counted=EVERY)},
+    "mean_total_variation": {
+        **BINARY,
+        "gate_statistic": Use("mean_within", x="sampled_total_variation", counted=EVERY),
+    },
     "mean_deviation": {
         "gate_statistic": Use("mean_within", x="mismatch_deviation"),
         "mismatch_deviation": Use("mismatch_deviation", mismatch="token_mismatch"),

@@ -1,4 +1,4 @@
-"""What becomes of an advantage once the reward is shaped: held in a range, carried back from the last token, whitened."""
+"""What becomes of a shaped reward: held in a range, carried back from the last token, whitened."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SHAPED_CLIP: Choices = {"none": {}, "range": {"wrap:advantage:shaped_clip": Use(
 
 # The shaped reward stands at a completion's last token, and each token's advantage is what is still to come.
 DISCOUNTED: Bindings = {
-    "wrap:advantage:returns": Use("reward_to_go", token_reward="token_return", to_go_step="distance_step"),
+    "wrap:advantage:returns": Use("reward_to_go", token_reward="token_return", to_go_step="distance_step"),  # noqa: S106  (a column, no password)
     "token_return": "last_return",
     "last_return": Use("token_reward", reward="advantage_before_returns"),
 }
@@ -65,5 +65,8 @@ WHITEN_SHAPED: Choices = {
     "tokens_floored": {**_POPULATION, "wrap:advantage:whiten": Use("whitened_floored", x="@")},
     "tokens_centred": {**_POPULATION, "wrap:advantage:whiten": Use("reward_above", reward="@", baseline="whiten_mean")},
     "tokens_floored_single": {**_SINGLE, "wrap:advantage:whiten": Use("whitened_floored", x="@")},
-    "tokens_centred_single": {**_SINGLE, "wrap:advantage:whiten": Use("reward_above", reward="@", baseline="whiten_mean")},
+    "tokens_centred_single": {
+        **_SINGLE,
+        "wrap:advantage:whiten": Use("reward_above", reward="@", baseline="whiten_mean"),
+    },
 }

@@ -6,9 +6,11 @@ from grpo_calc.ops import where
 quantity("counted", "m", en="counts (0/1)", zh="是否计入（0/1）")
 
 
-@column("m", en="not masked", zh="未被掩码", source="a mask that is kept: masked tokens stay in the table with weight 0")
+@column(
+    "m", en="not masked", zh="未被掩码", source="a mask that is kept: masked tokens stay in the table with weight 0"
+)
 def unmasked(mask) -> Token:
-    """1 where the mask keeps a token, 0 where it does not: a masked token is shown, and adds nothing. One value a token."""
+    """1 where the mask keeps a token, else 0: a masked token is shown, and adds nothing. One value a token."""
     return mask
 
 

@@ -11,7 +11,13 @@ quantity("gate_low", "q_low", latex=r"q_{\text{low}}", en="lower bound of the ga
 quantity("gate_high", "q_high", latex=r"q_{\text{high}}", en="upper bound of the gate", zh="门的上界")
 
 
-@column("π held", latex=r"\operatorname{clip}(\pi)", en="probability, held off 0 and 1", zh="概率（远离 0 与 1）", source=f"{OPENRLHF}: held in [1e-6, 1 - 1e-6]")
+@column(
+    "π held",
+    latex=r"\operatorname{clip}(\pi)",
+    en="probability, held off 0 and 1",
+    zh="概率（远离 0 与 1）",
+    source=f"{OPENRLHF}: held in [1e-6, 1 - 1e-6]",
+)
 def held_probability(x):
     """The probability of a log-prob, held in ``[1e-6, 1 - 1e-6]`` so that logarithms stay finite. One value a token.
 
@@ -21,7 +27,13 @@ def held_probability(x):
     return clip(exp(x), 1e-6, 1 - 1e-6)
 
 
-@column("KL_2", latex=r"\mathrm{KL}_2", en="binary KL of the sampled token", zh="采样 token 的二元 KL", source=f"{OPENRLHF} binary_kl")
+@column(
+    "KL_2",
+    latex=r"\mathrm{KL}_2",
+    en="binary KL of the sampled token",
+    zh="采样 token 的二元 KL",
+    source=f"{OPENRLHF} binary_kl",
+)
 def sampled_binary_kl(sampler_probability, old_probability):
     """KL of the sampling from the trained policy with two outcomes, this token or another. One value a token, in nats.
 
@@ -32,7 +44,13 @@ def sampled_binary_kl(sampler_probability, old_probability):
     return this + (1 - sampler_probability) * log((1 - sampler_probability) / (1 - old_probability))
 
 
-@column("TV_2", latex=r"\mathrm{TV}_2", en="probability difference of the sampled token", zh="采样 token 的概率之差", source=f"{OPENRLHF} tv")
+@column(
+    "TV_2",
+    latex=r"\mathrm{TV}_2",
+    en="probability difference of the sampled token",
+    zh="采样 token 的概率之差",
+    source=f"{OPENRLHF} tv",
+)
 def sampled_total_variation(sampler_probability, old_probability):
     """The absolute difference of the two probabilities. One value a token.
 
@@ -42,7 +60,13 @@ def sampled_total_variation(sampler_probability, old_probability):
     return absolute(sampler_probability - old_probability)
 
 
-@column("|ρ-1|", latex=r"|\rho-1|", en="distance of the mismatch from 1", zh="失配与 1 的距离", source=f"{OPEN_INSTRUCT}_tv_divergence")
+@column(
+    "|ρ-1|",
+    latex=r"|\rho-1|",
+    en="distance of the mismatch from 1",
+    zh="失配与 1 的距离",
+    source=f"{OPEN_INSTRUCT}_tv_divergence",
+)
 def mismatch_deviation(mismatch):
     """The absolute distance of a token's mismatch weight from 1. One value a token.
 
@@ -62,7 +86,13 @@ def gate_open(gate_statistic, gate_low, gate_high):
     return where((gate_statistic >= gate_low) & (gate_statistic <= gate_high), 1.0, 0.0)
 
 
-@column("open or back", latex=r"[\text{in or back}]", en="in the band, or moving back to it", zh="在界内或正在返回", source=f"{OPEN_INSTRUCT}_tv_divergence")
+@column(
+    "open or back",
+    latex=r"[\text{in or back}]",
+    en="in the band, or moving back to it",
+    zh="在界内或正在返回",
+    source=f"{OPEN_INSTRUCT}_tv_divergence",
+)
 def gate_open_or_back(gate_open, log_mismatch, advantage):
     """1 where the gate is open, or where the update does not move the policies further apart. One value a token.
 
@@ -82,7 +112,13 @@ def gated_weight(x, gate_open):
     return where(gate_open > 0, x, 0.0)
 
 
-@column("w held", latex=r"\operatorname{clip}(w)", en="weight, held where the gate is shut", zh="门外钳制的权重", source="AReaL 1.0.4, rejection_sampling action clamp")
+@column(
+    "w held",
+    latex=r"\operatorname{clip}(w)",
+    en="weight, held where the gate is shut",
+    zh="门外钳制的权重",
+    source="AReaL 1.0.4, rejection_sampling action clamp",
+)
 def held_beyond(x, gate_open, sampler_floor, sampler_cap):
     """A weight where the gate is open, else held between floor and cap. One value a row.
 

@@ -6,9 +6,11 @@ from grpo_calc.ops import single
 BUG = "OpenRLHF 0.11.2, group_norm in single precision, a bug: eps 1e-9 is far below a rounding error"
 
 
-@column("mean R f32", latex=r"\bar R_{32}", en="group mean in single precision", zh="单精度组内均值", source=BUG, live=False)
+@column(
+    "mean R f32", latex=r"\bar R_{32}", en="group mean in single precision", zh="单精度组内均值", source=BUG, live=False
+)
 def group_mean_single(reward: Completion, group_size, over) -> Group:
-    """The group's mean as torch gives it in single precision: off by a rounding error, even where all rewards are equal."""
+    """The group's mean as torch gives it in single precision: off by a rounding error, though all rewards be equal."""
     return single(over.sum_single(reward) / group_size)
 
 

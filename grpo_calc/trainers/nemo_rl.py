@@ -30,7 +30,9 @@ OPTIONS = {
     "use_kl_in_reward": option(False, "the KL is not part of the loss"),
     "use_on_policy_kl_approximation": option(False, "the KL is weighted by new over sampling probability"),
     "use_importance_sampling_correction": option(False, "the policy part is weighted by old over sampling probability"),
-    "truncated_importance_sampling_type": option(None, "how that weight is bounded", kind=("tis", "icepop", "seq-mask-tis")),
+    "truncated_importance_sampling_type": option(
+        None, "how that weight is bounded", kind=("tis", "icepop", "seq-mask-tis")
+    ),
     "truncated_importance_sampling_ratio": option(None, "its upper bound"),
     "truncated_importance_sampling_ratio_min": option(None, "its lower bound"),
     "positive_example_nll_weight": option(0.0, "weight of the log-likelihood of completions with reward > 0"),
@@ -42,7 +44,7 @@ ALIASES = {
 }
 
 
-def choose(options: Options, version: Version) -> Chosen:
+def choose(options: Options, _version: Version) -> Chosen:
     """The roles and parameters that NeMo-RL's options come to."""
     return Chosen({**_advantage(options), **_policy(options), **_sampler(options), **_kl(options)})
 
@@ -86,9 +88,7 @@ def _sampler(options: Options) -> dict[str, Any]:
     if not options["use_importance_sampling_correction"]:
         return {}
     level = "sequence" if options["sequence_level_importance_ratios"] else "token"
-    kind, low, high = (
-        options[f"truncated_importance_sampling_{name}"] for name in ("type", "ratio_min", "ratio")
-    )
+    kind, low, high = (options[f"truncated_importance_sampling_{name}"] for name in ("type", "ratio_min", "ratio"))
     if kind is None:
         return {"sampler": level}
     if kind == "seq-mask-tis":
@@ -184,7 +184,7 @@ TRAINER = Trainer(
     versions=("2026.08.22",),
     options=OPTIONS,
     choose=choose,
-    source="NeMo-RL, commit 7ea279ab: algorithms/loss/loss_functions.py, algorithms/advantage_estimator.py, algorithms/utils.py",
+    source="NeMo-RL, commit 7ea279ab, algorithms: loss/loss_functions.py, advantage_estimator.py, utils.py",
     en="NeMo-RL's clipped policy-gradient loss",
     zh="NeMo-RL 的裁剪策略梯度损失",
     metrics=metrics,

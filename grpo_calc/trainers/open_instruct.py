@@ -20,8 +20,12 @@ ADVANTAGES: Mapping[str, Mapping[str, Any]] = {
 ESTIMATORS = {0: "k1", 1: "k2", 2: "k3", 3: "k1"}
 
 OPTIONS = {
-    "advantage_normalization_type": option("centered", "reward minus group mean; standard: over std + 1e-8", kind=tuple(ADVANTAGES)),
-    "loss_fn": option("dapo", "dapo: clipped; cispo: the ratio, capped, is a weight of the log-prob", kind=("dapo", "cispo")),
+    "advantage_normalization_type": option(
+        "centered", "reward minus group mean; standard: over std + 1e-8", kind=tuple(ADVANTAGES)
+    ),
+    "loss_fn": option(
+        "dapo", "dapo: clipped; cispo: the ratio, capped, is a weight of the log-prob", kind=("dapo", "cispo")
+    ),
     "clip_lower": option(0.2, "clip range below 1"),
     "clip_higher": option(0.272, "clip range above 1"),
     "beta": option(0.05, "KL coefficient"),
@@ -35,11 +39,13 @@ OPTIONS = {
     "rho_mask_lower_bound": option(0.0, "tokens whose statistic is below are dropped; 0: none"),
     "rho_mask_upper_bound": option(0.0, "tokens whose statistic is above are dropped; 0: none"),
     "rho_mask_sequence_level": option(False, "rho is a sequence's geometric mean"),
-    "rho_mask_tv_divergence": option(False, "the statistic is a sequence's mean |rho - 1|, for tokens that move away only"),
+    "rho_mask_tv_divergence": option(
+        False, "the statistic is a sequence's mean |rho - 1|, for tokens that move away only"
+    ),
 }
 
 
-def choose(options: Options, version: Version) -> Chosen:
+def choose(options: Options, _version: Version) -> Chosen:
     """The roles and parameters that open-instruct's options come to."""
     return Chosen({**_policy(options), **_rho(options), **_kl(options)})
 
@@ -98,9 +104,14 @@ def metrics(worked: Any) -> dict[str, float]:
     logged = {"loss": worked["loss"], "ratio": token_mean(per_token(worked, "ratio"))}
     if worked.recipe.roles["sampler"] != "none":
         weight = per_token(worked, "sampler_weight")
-        held = weight if worked.recipe.roles["sampler_gate"] == "none" else per_token(worked, "sampler_weight_before_gate")
+        held = (
+            weight if worked.recipe.roles["sampler_gate"] == "none" else per_token(worked, "sampler_weight_before_gate")
+        )
         clipped = clipped * (weight != 0)
-        logged |= {"val/rho_weight": token_mean(weight), "val/rho_clipfrac": token_mean(held != per_token(worked, "mismatch"))}
+        logged |= {
+            "val/rho_weight": token_mean(weight),
+            "val/rho_clipfrac": token_mean(held != per_token(worked, "mismatch")),
+        }
     logged["clipfrac"] = token_mean(clipped)
     if worked.has("token_kl"):
         logged["kl"] = token_mean(per_token(worked, "token_kl"))

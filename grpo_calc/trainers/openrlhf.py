@@ -29,24 +29,38 @@ OPTIONS = {
     "actor.eps_clip": option(0.2, "clip range on both sides, where eps_clip_low_high is not given"),
     "actor.eps_clip_low_high": option(None, "clip range below and above 1", kind=list),
     "actor.dual_clip": option(None, "dual-clip bound c > 1; none: off"),
-    "actor.policy_loss_type": option("ppo", "ppo, or gspo: one ratio a sequence, reduced by samples", kind=("ppo", "gspo")),
+    "actor.policy_loss_type": option(
+        "ppo", "ppo, or gspo: one ratio a sequence, reduced by samples", kind=("ppo", "gspo")
+    ),
     "actor.loss_agg_mode": option("token-mean", "token mean, or mean over samples that have tokens", kind=AGGREGATION),
     "actor.entropy_coef": option(None, "entropy bonus: mean entropy over tokens; none: off"),
     "algo.kl.init_coef": option(0.01, "KL coefficient"),
     "algo.kl.use_loss": option(False, "the KL is part of the loss (always a token mean), not of the reward"),
     "algo.kl.estimator": option("k1", "the estimate, held in +-10", kind=("k1", "k2", "k3")),
     "algo.kl.unbiased_gradient": option(False, "the loss's KL has the gradient min(ratio, 10) k1, whatever its value"),
-    "algo.advantage.estimator": option("gae", "how the reward becomes an advantage; gae: it is given", kind=tuple(ESTIMATORS)),
+    "algo.advantage.estimator": option(
+        "gae", "how the reward becomes an advantage; gae: it is given", kind=tuple(ESTIMATORS)
+    ),
     "algo.advantage.gamma": option(1.0, "discount a position; only reinforce has one"),
     "algo.advantage.lambd": option(1.0, "GAE's lambda", ignored=True),
     "algo.advantage.no_std_norm": option(False, "whitening takes the token mean off and scales nothing"),
-    "whiten_in": option("single", "precision of whitening's mean and variance: single, as OpenRLHF casts, or double", kind=("single", "double")),
+    "whiten_in": option(
+        "single",
+        "precision of whitening's mean and variance: single, as OpenRLHF casts, or double",
+        kind=("single", "double"),
+    ),
     "algo.advantage.is_correction_level": option("off", "what the statistic is taken of", kind=("off", "token", "seq")),
-    "algo.advantage.is_correction_mode": option("mask", "outside the band: dropped, or held in it", kind=("mask", "clip")),
+    "algo.advantage.is_correction_mode": option(
+        "mask", "outside the band: dropped, or held in it", kind=("mask", "clip")
+    ),
     "algo.advantage.is_correction_gating": option("ratio", "the statistic", kind=tuple(GATES)),
     "algo.advantage.is_correction_threshold": option([0.5, 5.0], "the band: low and high, or high alone"),
     "reward.clip_range": option([-10.0, 10.0], "range that the shaped reward is held in"),
-    "rewards_in": option("double", "precision of group_norm: single gives groups of equal rewards advantages of ±59 (a bug)", kind=("double", "single")),
+    "rewards_in": option(
+        "double",
+        "precision of group_norm: single gives groups of equal rewards advantages of ±59 (a bug)",
+        kind=("double", "single"),
+    ),
     "dp_size": option(1, "data-parallel ranks: multiplies the loss where a global divisor is given"),
     "batch_num_tokens": option(None, "tokens of the global batch: the divisor of a token mean"),
     "global_batch_size": option(None, "samples of the global batch: the divisor of a mean over samples"),
@@ -61,7 +75,7 @@ ALIASES = {
 }
 
 
-def choose(options: Options, version: Version) -> Chosen:
+def choose(options: Options, _version: Version) -> Chosen:
     """The roles and parameters that OpenRLHF's options come to."""
     changes = {**_policy(options), **_advantage(options), **_correction(options), **_kl(options)}
     unused = {"algo.advantage.gamma"} if options["algo.advantage.estimator"] != "reinforce" else set()
@@ -100,7 +114,11 @@ def _advantage(options: Options) -> dict[str, Any]:
     gamma = options["algo.advantage.gamma"] if estimator == "reinforce" else 1.0
     penalty = 0.0 if options["algo.kl.use_loss"] else max(options["algo.kl.init_coef"], 0.0)
     if estimator != "gae":
-        changes |= {"shaped_clip": "range", "reward_low": options["reward.clip_range"][0], "reward_high": options["reward.clip_range"][1]}
+        changes |= {
+            "shaped_clip": "range",
+            "reward_low": options["reward.clip_range"][0],
+            "reward_high": options["reward.clip_range"][1],
+        }
     if penalty:
         changes |= {"returns": f"less_{options['algo.kl.estimator']}", "gamma": gamma, "reward_beta": penalty}
     elif gamma != 1.0:
@@ -123,7 +141,12 @@ def _correction(options: Options) -> dict[str, Any]:
     if options["algo.advantage.is_correction_mode"] == "clip":
         return {"sampler": "token_truncate", "sampler_floor": low, "sampler_cap": high}
     gate = GATES[options["algo.advantage.is_correction_gating"]]
-    return {"sampler": "token", "sampler_gate": f"mean_{gate}" if level == "seq" else gate, "gate_low": low, "gate_high": high}
+    return {
+        "sampler": "token",
+        "sampler_gate": f"mean_{gate}" if level == "seq" else gate,
+        "gate_low": low,
+        "gate_high": high,
+    }
 
 
 def _kl(options: Options) -> dict[str, Any]:
@@ -173,7 +196,7 @@ TRAINER = Trainer(
     versions=("0.11.2",),
     options=OPTIONS,
     choose=choose,
-    source="OpenRLHF 0.11.2: models/loss.py, models/utils.py, trainer/ppo_utils/experience_maker.py, trainer/ray/ppo_actor.py",
+    source="OpenRLHF 0.11.2: models/{loss,utils}.py, trainer/ppo_utils/experience_maker.py, trainer/ray/ppo_actor.py",
     en="OpenRLHF's policy loss",
     zh="OpenRLHF 的策略损失",
     metrics=metrics,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from grpo_calc.trainers.figures import given, per_token, token_mean, within
+from grpo_calc.trainers.figures import given, per_token, within
 from grpo_calc.trainers.trainer import Chosen, Trainer, Version, option
 
 Options = Mapping[str, Any]
@@ -27,7 +27,7 @@ OPTIONS = {
 }
 
 
-def choose(options: Options, version: Version) -> Chosen:
+def choose(options: Options, _version: Version) -> Chosen:
     """The roles and parameters that ROLL's options come to."""
     clip, mode = options["pg_clip"], options["loss_agg_mode"]
     both = options["use_pg_clip_range"]
@@ -63,7 +63,7 @@ def choose(options: Options, version: Version) -> Chosen:
 
 
 def metrics(worked: Any) -> dict[str, float]:
-    """What ROLL logs of a loss. Its clip fractions count padding and dropped samples too, over the tokens that count."""
+    """What ROLL logs of a loss. Its clip fractions count padding and dropped samples, over the tokens that count."""
     table, parameters = worked.table, worked.recipe.parameters
     new, old = worked["logp_new"], worked["logp_old"]
     kept = np.repeat(1 - _dropped(worked), np.diff(table.token_offsets))

@@ -35,7 +35,7 @@ OPTIONS = {
 ALIASES = {name.replace("_", "-"): name for name in OPTIONS if "_" in name}
 
 
-def choose(options: Options, version: Version) -> Chosen:
+def choose(options: Options, _version: Version) -> Chosen:
     """The roles and parameters that slime's options come to."""
     return Chosen({**_policy(options), **_sampler(options), **_kl(options)})
 

@@ -12,23 +12,24 @@ from grpo_calc.trainers.trainer import Chosen, Trainer, Version, option
 
 Options = Mapping[str, Any]
 
+CLASSES = ("GRPOLoss", "DAPO", "CISPOLoss")
 AGGREGATIONS = {"token_mean": "token_mean", "prompt_mean": "completion_mean", "none": "token_sum"}
 BONUS = {"token_mean": "over_tokens", "prompt_mean": "over_completions", "none": "over_tokens"}
 OPTIONS = {
-    "cls": option("GRPOLoss", "CISPOLoss is the clipped surrogate alone: no log-prob, nothing detached", kind=("GRPOLoss", "DAPO", "CISPOLoss")),
-    "clip_epsilon": option([0.2], "clip range on both sides, or below and above 1; taken in log space", kind=list),
-    "aggregation": option("token_mean", "token mean, mean over samples of token means; none: the sum of what is not reduced", kind=tuple(AGGREGATIONS)),
+    "cls": option("GRPOLoss", "CISPOLoss: the clipped surrogate alone, no log-prob, nothing detached", kind=CLASSES),
+    "clip_epsilon": option([0.2], "clip range on both sides, or below and above 1"),
+    "aggregation": option("token_mean", "how tokens are joined; none: the sum of them", kind=tuple(AGGREGATIONS)),
     "entropy_bonus": option(True, "the loss has an entropy term"),
     "entropy_coeff": option(0.01, "its coefficient"),
-    "kl_to_ref_coeff": option(None, "coefficient of k3 against the reference, a mean over all positions; none: off"),
-    "kl_to_inference_coeff": option(None, "coefficient of k3 against the sampling policy, a mean over all positions; none: off"),
+    "kl_to_ref_coeff": option(None, "coefficient of k3 against the reference; none: off"),
+    "kl_to_inference_coeff": option(None, "coefficient of k3 against the sampling policy; none: off"),
     "kl_mask_threshold": option(None, "tokens whose squared log-ratio, halved, is above do not count; none: off"),
-    "positions_counted": option("all", "all: the KL is a mean over padding too (a bug); kept: over the tokens that count", kind=("all", "kept")),
-    "reduction": option(None, "of unaggregated losses", kind=("none", "mean", "sum"), ignored=True),
-}  # fmt: skip
+    "positions_counted": option("all", "a KL is a mean over padding too (a bug); kept: not", kind=("all", "kept")),
+    "reduction": option(None, "of losses that are not aggregated", kind=("none", "mean", "sum"), ignored=True),
+}
 
 
-def choose(options: Options, version: Version) -> Chosen:
+def choose(options: Options, _version: Version) -> Chosen:
     """The roles and parameters that torchrl's options come to."""
     clip = options["clip_epsilon"]
     reduction = AGGREGATIONS[options["aggregation"]]
@@ -54,7 +55,10 @@ def choose(options: Options, version: Version) -> Chosen:
 
 def _kl(options: Options) -> dict[str, Any]:
     ref, inference = options["kl_to_ref_coeff"], options["kl_to_inference_coeff"]
-    over = {"kl_reduction": "token_mean", **({"kl_divisor_of": "positions"} if options["positions_counted"] == "all" else {})}
+    over = {
+        "kl_reduction": "token_mean",
+        **({"kl_divisor_of": "positions"} if options["positions_counted"] == "all" else {}),
+    }
     return {
         **({"kl": "k3", "beta": ref, **over} if ref is not None and ref > 0 else {"kl": "none", "beta": 0}),
         **({"old_kl": "positions", "old_beta": inference} if inference is not None else {}),

@@ -10,4 +10,6 @@ def case(golden: Golden) -> Case:
     """The case of a NeMo-RL golden."""
     check(golden, "nemo-rl")
     advantage = {key: value for key, value in golden["options"].get("advantage", {}).items() if key != "name"}
-    return Case(padded_table(golden["inputs"]), recipe("nemo-rl", loss=golden["options"].get("loss", {}), advantage=advantage))
+    return Case(
+        padded_table(golden["inputs"]), recipe("nemo-rl", loss=golden["options"].get("loss", {}), advantage=advantage)
+    )

@@ -9,7 +9,9 @@ from tests.golden.case import Case, Golden, check, padded_table
 from tests.golden.peers.layout import token_column
 
 OUTPUTS = {
-    "returns": lambda worked: token_column("advantage_before_whiten" if worked.has("advantage_before_whiten") else "advantage")(worked),
+    "returns": lambda worked: token_column(
+        "advantage_before_whiten" if worked.has("advantage_before_whiten") else "advantage"
+    )(worked),
     "advantages": token_column("advantage"),
     "per_token_loss": token_column("weighted_objective", -1.0),
     "per_token_kl": token_column("token_kl"),
@@ -25,7 +27,10 @@ def case(golden: Golden) -> Case:
     options, inputs = golden["options"], golden["inputs"]
     if golden["function"].startswith("compute_approx_kl"):
         nothing = [0.0] * len(inputs["mask"])
-        alone = {"algo.kl.estimator": options.get("estimator", "k1"), "algo.kl.unbiased_gradient": options.get("unbiased_gradient", False)}
+        alone = {
+            "algo.kl.estimator": options.get("estimator", "k1"),
+            "algo.kl.unbiased_gradient": options.get("unbiased_gradient", False),
+        }
         made = recipe("openrlhf", golden["version"], **{"algo.kl.use_loss": True, "algo.kl.init_coef": 1.0, **alone})
         return Case(padded_table(inputs, advantage=nothing), made, OUTPUTS)
     made = recipe("openrlhf", golden["version"], **_policy(options), **_advantage(options), **_norm(options))

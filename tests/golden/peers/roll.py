@@ -14,4 +14,6 @@ def case(golden: Golden) -> Case:
     dropped = set(options.pop("dropped_samples", None) or ())
     column = [float(place in dropped) for place in range(len(inputs["mask"]))]
     made = recipe("roll", **options)
-    return Case(padded_table(inputs, dropped=column), made, {"per_token_loss": token_column("weighted_objective", -1.0)})
+    return Case(
+        padded_table(inputs, dropped=column), made, {"per_token_loss": token_column("weighted_objective", -1.0)}
+    )

@@ -14,7 +14,9 @@ def case(golden: Golden) -> Case:
         del options["aggregation"]  # none is the default
     # The advantages are the harness's own: it adds 1e-6 to the std, where MCAdvantage holds the std above it.
     made = recipe("torchrl", golden["version"], **options).change(std_eps="add")
-    return Case(padded_table(golden["inputs"]), made, {"loss_objective": lambda worked: _shaped(golden, worked["policy_loss"])})
+    return Case(
+        padded_table(golden["inputs"]), made, {"loss_objective": lambda worked: _shaped(golden, worked["policy_loss"])}
+    )
 
 
 def _shaped(golden: Golden, loss: float) -> object:

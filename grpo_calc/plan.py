@@ -149,7 +149,8 @@ class _Build:
             wanted = use.renamed.get(parameter, parameter)
             arguments[parameter] = "over" if parameter == "over" else self._guarded(name, wanted)
         consumes = next(iter(column.consumes.values()), None)
-        counted = self._counted(name, use) if consumes is Level.TOKEN else None
+        # A scan along a completion passes every token; what does not count is said by its own columns.
+        counted = self._counted(name, use) if consumes is Level.TOKEN is not column.gives else None
         reads = [read for parameter, read in arguments.items() if parameter != "over"]
         level = column.gives if column.gives is not None else max((self.levels[r] for r in reads), default=Level.BATCH)
         time = self._time(level, consumes, reads if counted is None else [*reads, counted])

@@ -50,7 +50,7 @@ def _counted() -> Bindings:
 def _sampler(log_weight: str, bound: str) -> Bindings:
     """A correction for another sampling engine: which mismatch, and how it is bounded."""
     return {
-        "log_weight": log_weight,
+        "log_weight": log_weight if log_weight == "log_mismatch" else Use(log_weight, counted="given_counted"),
         "mismatch": Use("mismatch", x="log_weight"),
         "sampler_weight": Use(bound, x="mismatch"),
         **weighted("sampler", "sampler_weight"),
@@ -389,6 +389,8 @@ def compose(bindings: Bindings) -> Bindings:
     so far; that value keeps a name of its own, ``<name>_before_<role>``. A name that the recipe does not have stays absent.
     """
     defaults = {"weighted_objective": "token_objective", "scale_std": "group_std", **COUNTS, **SHARED}
+    if bindings.get("counted") not in (None, "kept"):  # counted for another reason than that the rest was rejected
+        defaults |= {"given_counted": "counted", "advantage_counted": "counted"}
     merged: dict[str, Binding] = {**defaults, **bindings}
     for key in [key for key in merged if key.startswith("wrap:")]:
         _, name, role = key.split(":")

@@ -67,6 +67,7 @@ SAMPLER_PLACE: Choices = {
     "objective": {},
     "vespo_token": {**UNWEIGHTED, "vespo_correction": Use("sum_within", x="log_sampler_weight")},
     "vespo_sequence": {**UNWEIGHTED, "vespo_correction": "log_sampler_weight"},
+    "logged": UNWEIGHTED,
     "geometric": {
         **weighted("sampler", "sampler_weight_mean"),
         "sampler_weight_mean": Use("mismatch", x="sampler_log_mean"),

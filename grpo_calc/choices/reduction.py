@@ -45,11 +45,14 @@ WAYS: Mapping[str, tuple[str, str]] = {
 SHARED: Bindings = {
     "length_plus": Use("count_plus", x="length"),
     "kl_within": "within",
-    "all_length": Use("length", counted="every_token"),
+    "all_length": Use("length", counted="given_counted"),
     "all_tokens": Use("tokens", length="all_length"),
     "all_tokens_plus": Use("count_plus", x="all_tokens"),
+    "all_length_plus": Use("count_plus", x="all_length"),
+    "all_has_tokens": Use("has_tokens", length="all_length"),
+    "all_nonempty": Use("nonempty", has_tokens="all_has_tokens"),
 }
-"""Names that every recipe has: counts that do not divide by 0, counts of tokens that do not count, the KL's own share."""
+"""Names that every recipe has: counts that do not divide by 0, counts before any token is rejected, the KL's own share."""
 
 DIVISORS: Mapping[str, Binding] = {
     "tokens": "tokens",
@@ -57,6 +60,7 @@ DIVISORS: Mapping[str, Binding] = {
     "nonempty": "nonempty",
     "nonempty_plus": Use("count_plus", x="nonempty"),
     "completions_plus": Use("count_plus", x="completions"),
+    "nonempty_of_all": "all_nonempty",
     "positions": "area",
     "all_tokens": "all_tokens_plus",
     "width": "width",
@@ -84,8 +88,9 @@ def _reduced(way: str) -> Bindings:
     joined = {"objective": "weighted_objective", "kl": "token_kl", "loss": "token_loss"}
     bound: dict[str, Binding] = {f"completion_{name}": _within(inside, x)[0] for name, x in joined.items()}
     bound["within"] = _within(inside, "")[1]
-    bound |= {name: _across(outside, x)[0] for name, x in (("surrogate_objective", "completion_objective"), ("kl", "completion_kl"))}
-    return {**bound, "across": _across(outside, "")[1], "kl_share": "share"}
+    bound["surrogate_objective"], bound["across"] = _across(outside, "completion_objective")
+    bound["kl"], _ = _across(outside, "completion_kl")
+    return {**bound, "kl_share": "share"}
 
 
 def _kl_reduced(way: str) -> Bindings:
@@ -122,7 +127,27 @@ def _kl_divided(by: str) -> Bindings:
     return bound if by == "given" else {**bound, "kl_divisor": DIVISORS[by]}
 
 
+ALL = {"tokens": "all_tokens", "nonempty": "all_nonempty", "length": "all_length", "length_plus": "all_length_plus"}
+
+
+def _of_all(bound: Bindings) -> Bindings:
+    """A reduction by the tokens that count before any is rejected."""
+
+    def every(use: Binding) -> Binding:
+        if not isinstance(use, Use):
+            return use
+        counts = {"mean_within_slope": {"length": "length"}, "tokens_across": {"tokens": "tokens"}, "tokens_across_slope": {"tokens": "tokens"}}
+        names = {**counts.get(use.column, {}), **use.renamed, "counted": "given_counted"}
+        return Use(use.column, **{parameter: ALL.get(name, name) for parameter, name in names.items()})
+
+    return {name: every(use) for name, use in bound.items()}
+
+
 REDUCTION: Choices = {way: _reduced(way) for way in WAYS}
 DIVISOR: Choices = {"own": {}, **{by: _divided(by) for by in ("given", *DIVISORS)}}
-KL_REDUCTION: Choices = {"same": {}, **{way: _kl_reduced(way) for way in WAYS}}
+KL_REDUCTION: Choices = {
+    "same": {},
+    **{way: _kl_reduced(way) for way in WAYS},
+    **{f"{way}_of_all": _of_all(_kl_reduced(way)) for way in WAYS},
+}
 KL_DIVISOR: Choices = {"own": {}, **{by: _kl_divided(by) for by in ("given", *DIVISORS)}}

@@ -22,8 +22,8 @@ RULES: Mapping[str, tuple[str, str]] = {
 }
 """Each rule: how a completion's tokens are joined (not at all, for a token's own rule), and which estimate is compared."""
 
-EVERY = "every_token"
-"""What a reduction that goes by all tokens reads in place of ``counted``: a name that nothing binds."""
+EVERY = "given_counted"
+"""What a reduction reads in place of ``counted``: the tokens that count before any is rejected."""
 
 
 def statistic(rule: str) -> Binding:
@@ -85,6 +85,8 @@ IN_LOSS: Bindings = {
     "counted": "kept",
     **{f"wrap:{name}:rejected": Use("where_counted", x="@") for name in ("policy_gradient", "kl_gradient")},
 }
+# Rejected from the policy's part alone.
+IN_POLICY: Bindings = {name: bound for name, bound in IN_LOSS.items() if "kl_gradient" not in name}
 # Rejected before advantages are worked: they see only what is kept.
 BEFORE: Bindings = {
     **IN_LOSS,
@@ -96,6 +98,7 @@ BEFORE: Bindings = {
 REJECTION_PLACE: Mapping[str, Bindings] = {
     "nowhere": {},
     "loss": IN_LOSS,
+    "policy": IN_POLICY,
     "loss_by_gate": {**IN_LOSS, "kept": Use("not_rejected", x="gate_open")},
     "before_advantage": BEFORE,
     "before_advantage_reset": {**BEFORE, "wrap:to_go_step:rejected": Use("where_counted", x="@")},
@@ -116,9 +119,6 @@ SAMPLER_NORM: Mapping[str, Bindings] = {
     },
     "completion_mean": {
         **ALL,
-        "all_length_plus": Use("count_plus", x="all_length"),
-        "all_has_tokens": Use("has_tokens", length="all_length"),
-        "all_nonempty": Use("nonempty", has_tokens="all_has_tokens"),
         "sampler_sum": Use(
             "constant_within", x="sampler_weight_before_norm", max_length="all_length_plus", counted=EVERY
         ),

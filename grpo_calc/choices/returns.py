@@ -73,7 +73,7 @@ REWARD_K1: Bindings = {"reward_k1": Use("k1", logp_new="logp_old", logp_base="lo
 REWARD_SUM: Bindings = {
     **REWARD_K1,
     "reward": "reward_given",
-    "reward_kl": Use("sum_within", x="reward_token_kl", counted="every_token"),
+    "reward_kl": Use("sum_within", x="reward_token_kl", counted="given_counted"),
     "wrap:reward:kl": Use("reward_less_kl", x="@", beta="reward_beta"),
 }
 REWARD_TOKENS: Bindings = {

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from grpo_calc.bind import Bindings, Use
 
-EVERY = "every_token"
-"""What a statistic that goes by all tokens reads in place of ``counted``: a name that nothing binds."""
+EVERY = "given_counted"
+"""What a statistic reads in place of ``counted``: the tokens that count before any is rejected."""
 
 BINARY: Bindings = {
     "sampler_probability": Use("held_probability", x="logp_sampler"),

@@ -64,7 +64,7 @@ def covariance_rank(covariance: Token, covariance_count, over) -> Batch:
 
 @column("[top]", latex=r"[\text{top}]", en="covariance among the largest", zh="协方差最大的 token", source=f"{SOURCE}, eq. 12: KL-Cov")
 def top_covariance(covariance, covariance_rank):
-    """1 where the covariance is among the ``k`` largest, else 0. One value a token.
+    """1 where the covariance is among the ``k`` largest, else 0; tokens that tie at the last place are all taken.
 
     >>> top_covariance(2.0, 2.0), top_covariance(1.0, 2.0)
     (1.0, 0.0)

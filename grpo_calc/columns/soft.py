@@ -66,7 +66,7 @@ def sapo_gate(ratio, advantage, tau_pos, tau_neg):
     >>> sapo_gate(1.0, 1.0, 1.0, 1.05)
     0.5
     """
-    return 1 / (1 + exp(where(advantage > 0, tau_pos, tau_neg) * (1 - ratio)))
+    return 1 / (1 + exp(maximum(where(advantage > 0, tau_pos, tau_neg) * (1 - ratio), -700.0)))
 
 
 @column("4σA/τ", latex=r"\frac{4}{\tau}\sigma A", en="SAPO objective", zh="SAPO 目标", source=SAPO)

@@ -150,11 +150,20 @@ def _reduced(o: Options, mode: str, at: Version) -> Changes:
     """How the policy's part is reduced, and the KL where it goes another way."""
     asked = o.get("loss_agg_mode", "token-mean")
     if not _aggregates_by_itself(mode, at):
-        return _aggregation(o, asked, at, "")
+        both = _aggregation(o, asked, at, "")
+        apart = mode == "bypass_mode" and o["rollout_rs"] is not None and o["use_kl_loss"]
+        return {**both, **_of_all(_aggregation(o, asked, at, "kl_"))} if apart else both
     own: Changes = {"reduction": "completion_mean", "divisor_of": "own"}
     if mode != "geo_mean":
         own = _aggregation(o, "seq-mean-token-mean", at, "")
     return {**own, **(_aggregation(o, asked, at, "kl_") if o["use_kl_loss"] else {})}
+
+
+def _of_all(changes: Changes) -> Changes:
+    """A reduction of the KL by all tokens: bypass mode rejects inside the policy's loss alone."""
+    divisor = changes["kl_divisor_of"]
+    by_all = "nonempty_of_all" if divisor == "nonempty" else divisor
+    return {**changes, "kl_reduction": f"{changes['kl_reduction']}_of_all", "kl_divisor_of": by_all}
 
 
 def _aggregation(o: Options, mode: str, at: Version, part: str) -> Changes:

@@ -29,11 +29,12 @@ def correction_figures(worked: Any) -> Mapping[str, float]:
 
 
 class _Batch:
-    """Log-probs of two policies, and means over tokens and completions as verl takes them: sums over counts plus 1e-8."""
+    """Log-probs of two policies, and means over tokens and completions as verl takes them: over counts plus its small number."""
 
     def __init__(self, worked: Any, trained: Array, sampler: Array) -> None:
         self.offsets = worked.table.token_offsets
         self.lengths = np.diff(self.offsets).astype(float)
+        self.eps = worked.recipe.parameters["length_eps"]
         self.trained, self.sampler = trained, sampler
         self.log_ratio = trained - sampler
         self.held = np.clip(self.log_ratio, -SAFE, SAFE)
@@ -44,7 +45,7 @@ class _Batch:
 
     def means(self, x: Array) -> Array:
         """The mean over each completion; 0 where it is empty."""
-        return self.sums(x) / (self.lengths + 1e-8)
+        return self.sums(x) / (self.lengths + self.eps)
 
     def largest(self, x: Array) -> Array:
         """The largest of each completion; 0 where it is empty."""
@@ -53,7 +54,7 @@ class _Batch:
 
     def mean(self, x: Array) -> float:
         """The mean over all tokens."""
-        return float(np.sum(x) / (len(x) + 1e-8))
+        return float(np.sum(x) / (len(x) + self.eps))
 
     def held_std(self, x: Array, low: float, high: float) -> float:
         """The standard deviation of values held between bounds."""

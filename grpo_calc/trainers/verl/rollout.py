@@ -13,26 +13,27 @@ from grpo_calc.trainers.option import Version
 def corrected(o: Mapping[str, Any], mode: str, at: Version) -> dict[str, Any]:
     """The roles of the correction: before advantages are worked, or (bypass mode) inside the loss, with the new policy.
 
-    In bypass mode the ratio already holds the correction: weights count only for ``loss_type=reinforce``.
+    In bypass mode the ratio already holds the correction: weights are only logged, but for ``loss_type=reinforce``.
     """
     if "rollout_is" not in o:
         return {}
     bypass = mode == "bypass_mode"
+    clipped = bypass and o["loss_type"] == "ppo_clip"
     changes: dict[str, Any] = {"mismatch_of": "new" if bypass else "old", "mismatch_clamp": "held", "mismatch_clamp_at": 20.0}
-    if o["rollout_is"] is not None and o["rollout_is_threshold"] is not None and not (bypass and o["loss_type"] == "ppo_clip"):
+    if o["rollout_is"] is not None and o["rollout_is_threshold"] is not None:
         low, high = weight_bounds(o["rollout_is_threshold"])
         changes |= {
             "sampler": f"{o['rollout_is']}_{'truncate' if low is None else 'mask'}",
             "sampler_cap": high,
             "sampler_floor": low or 0.0,
-            "sampler_place": "geometric" if mode == "geo_mean" else "objective",
+            "sampler_place": "logged" if clipped else "geometric" if mode == "geo_mean" else "objective",
         }
         if o["rollout_is_batch_normalize"]:
             changes["sampler_norm"] = {"token": "token_mean", "sequence": "completion_mean"}[o["rollout_is"]]
     if o["rollout_rs"] is not None:
         reset = o["adv_estimator"] == "reinforce_plus_plus" and at < (0, 9)
         changes |= rejections(o["rollout_rs"], o["rollout_rs_threshold"])
-        changes["rejection_place"] = "loss" if bypass else "before_advantage_reset" if reset else "before_advantage"
+        changes["rejection_place"] = "policy" if bypass else "before_advantage_reset" if reset else "before_advantage"
     return changes
 
 

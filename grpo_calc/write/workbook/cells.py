@@ -121,6 +121,7 @@ def field_look(field: Field, number_format: str) -> Look:
     looks = {
         "number": which,
         "mask": which,
+        "fixed": which.but(across="right"),
         "text": TEXT.but(line=THIN),
         "input": INPUT.but(format=number_format),
         "frozen": Look(ink=FROZEN, fill=COLOURS["check"][1], line=THIN, format=number_format),

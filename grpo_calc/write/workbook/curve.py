@@ -160,6 +160,6 @@ class ChartData:
         token_x = self.column("r", points.ratio)
         rows = list(zip(points.advantage.cells, points.objective.cells, strict=True))
         numbers = zip(points.advantage.numbers, points.objective.numbers, strict=True)
-        scaled = [0.0 if a == 0 else objective / abs(a) for a, objective in numbers]
-        token_y = self.column("min/|A|", Numbered([f"IF({a}=0,0,{o}/ABS({a}))" for a, o in rows], scaled))
+        scaled = [0.0 if abs(a) < 1e-9 else objective / abs(a) for a, objective in numbers]
+        token_y = self.column("min/|A|", Numbered([f"IF(ABS({a})<1E-9,0,{o}/ABS({a}))" for a, o in rows], scaled))
         return (x, up), (x, down), (token_x, token_y)

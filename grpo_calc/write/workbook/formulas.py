@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from grpo_calc.column import Level
+from grpo_calc.over import BELOW
 from grpo_calc.plan import Step
 from grpo_calc.say import say
 from grpo_calc.sym import excel
 from grpo_calc.write.workbook.extent import FIRST_ROW
-from grpo_calc.write.workbook.layout import FIRST, LAST, OWN, TITLES, Field, Layout, Sheet, edited_key
+from grpo_calc.write.workbook.layout import FIRST, LAST, NEXT, OWN, TITLES, Field, Layout, Sheet, edited_key
 from grpo_calc.write.workbook.reach import Reach
 
 TOLERANCE = "check_tol"
@@ -21,9 +22,13 @@ TICK, CROSS = "✓", "✗"
 def step_formula(layout: Layout, step: Step) -> str:
     """A column's formula for any row of its sheet, as a template of row numbers (see ``layout``)."""
     finer = step.consumes if step.consumes is not None else step.level
-    return excel(
-        step.expression, lambda name: layout.cell(name, step.level), lambda name: layout.area(name, finer, step.level)
-    )
+
+    def cell(name: str) -> str:
+        if name == BELOW:
+            return f"{layout.sheets[step.level].letters[step.name]}{NEXT}"
+        return layout.cell(name, step.level)
+
+    return excel(step.expression, cell, lambda name: layout.area(name, finer, step.level))
 
 
 def spread_formula(layout: Layout, field: Field, level: Level) -> str:

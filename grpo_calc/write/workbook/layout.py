@@ -24,7 +24,7 @@ from grpo_calc.write.workbook.extent import EXCEL_COLUMNS, FIRST_ROW, Extent
 from grpo_calc.write.workbook.reach import Reach, reach
 from grpo_calc.write.workbook.stages import STAGES, stage
 
-OWN, COMPLETION, GROUP, FIRST, LAST = "\x01\x02\x03\x04\x05"
+OWN, COMPLETION, GROUP, FIRST, LAST, NEXT = "\x01\x02\x03\x04\x05\x06"
 TITLES: Mapping[Level, str] = {
     Level.TOKEN: "Tokens",
     Level.COMPLETION: "Completions",
@@ -38,6 +38,9 @@ CHECKED: Mapping[Level, tuple[str, ...]] = {
 }
 """The figures whose frozen NumPy values stand beside a row; the sum of all its computed cells is frozen too."""
 
+FIXED = ("positions", "gap")
+"""Inputs that follow from which row is which: shown where a formula reads them, not to be edited."""
+
 PAGE_TOKENS = 24
 """The most tokens that fit on one page."""
 
@@ -48,9 +51,9 @@ _LIKE_A_CELL = re.compile(r"[A-Za-z]{1,3}\d+|[RrCc]\d*([RrCc]\d*)?")
 class Field:
     """One column of a sheet of rows.
 
-    ``kind``: ``number`` and ``text`` say which row it is; ``input`` is given; ``step`` is computed; ``spread`` shows a
-    coarser row's value (``of``); ``frozen`` is NumPy's value of ``of``; ``check`` compares; ``given`` is a frozen copy
-    of the input ``of``; ``edited`` counts edited inputs.
+    ``kind``: ``number`` and ``text`` say which row it is, ``mask`` whether it counts; ``input`` is given, ``fixed`` is
+    given and stays; ``step`` is computed; ``spread`` shows a coarser row's value (``of``); ``frozen`` is NumPy's of
+    ``of``; ``check`` compares; ``given`` is a frozen copy of the input ``of``; ``edited`` counts edited inputs.
     """
 
     key: str
@@ -129,14 +132,10 @@ class Layout:
         return {name: FIRST_ROW + place for place, name in enumerate(self.batch)}
 
     def inputs(self, level: Level) -> list[str]:
-        """The given columns of a level, by the names formulas know them by."""
-        computed = {step.name for step in self.plan.steps}
-        table = self.worked.table
-        order = {Level.TOKEN: table.tokens, Level.COMPLETION: {**table.completions, "positions": None}}.get(level, {})
-        given = ["advantage_given" if name == "advantage" else name for name in order]
+        """The given columns of a level, by the names formulas know them by; a fixed one only where it is read."""
         read = {name for step in self.plan.steps for name in step.reads}
-        here = [name for name in given if self.plan.levels.get(name) is level and name not in computed]
-        return [name for name in here if name in read or name != "positions"]
+        here = [name for name in self.worked.inputs if self.plan.levels.get(name) is level]
+        return [name for name in here if name in read or name not in FIXED]
 
     @cached_property
     def shown(self) -> tuple[Step, ...]:
@@ -181,7 +180,7 @@ class Layout:
                 self._field(f"numpy_{name}", "frozen", "check", of=self.plan.leads.get(name, name)) for name in frozen
             ]
             fields += [self._field("numpy_sum", "frozen", "check", of="sum"), self._field("check", "check", "check")]
-        copied = [name for name in self.inputs(level) if name in read]
+        copied = [name for name in self.inputs(level) if name in read and name not in FIXED]
         fields += [self._field(f"given_{name}", "given", "given", of=name) for name in copied]
         fields += [self._field(key, "edited", "given") for key in self._edited(level, copied)]
         if len(fields) > EXCEL_COLUMNS:
@@ -204,7 +203,7 @@ class Layout:
 
     def _given(self, level: Level) -> Iterator[Field]:
         for name in self.inputs(level):
-            yield self._field(name, "input", "inputs")
+            yield self._field(name, "fixed" if name in FIXED else "input", "inputs")
 
     def _field(self, key: str, kind: str, stage: str, of: str = "") -> Field:
         step = self.plan.step(of) if of else None

@@ -19,6 +19,8 @@ from grpo_calc.write.workbook.styles import FROZEN, INPUT, KEY, SMALL, SUBTITLE,
 SHEET = "Parameters"
 CHECK_TOLERANCE = 1e-9
 FIRST = 5
+FREE = (0.0, -math.inf, math.inf)
+"""A parameter that the recipe makes for this batch (the weight of a reward) may be any number."""
 
 
 def parameters(pen: Pen, layout: Layout, lang: str) -> dict[str, str]:
@@ -33,7 +35,7 @@ def parameters(pen: Pen, layout: Layout, lang: str) -> dict[str, str]:
     names: dict[str, str] = {}
     row = FIRST
     for name, value in layout.worked.parameters.items():
-        _, least, greatest = PARAMETERS[name]
+        _, least, greatest = PARAMETERS.get(name, FREE)
         _line(pen, row, name, value, _allowed(least, greatest), lang)
         _validated(pen, row, name, least, greatest, lang)
         names[name] = f"{SHEET}!$C${row}"

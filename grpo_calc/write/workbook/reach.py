@@ -43,8 +43,9 @@ def reach(plan: Plan, names: Iterable[str], level: Level) -> Reach:
             inputs.add(name)
             ancestors[at] = min(ancestors.get(at, at), through, at)
             return
+        along = step.consumes is at  # it reads other rows of its own level, under the same coarser row
         for read in step.reads:
-            visit(read, min(through, at))
+            visit(read, min(through, Level(at - 1) if along else at))
 
     for name in names:
         visit(plan.leads.get(name, name), level)

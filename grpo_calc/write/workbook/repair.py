@@ -54,7 +54,7 @@ def relative(name: str, text: str) -> str:
     '<R Target="worksheets/sheet1.xml"/>'
     """
     folder = posixpath.dirname(posixpath.dirname(name))
-    return _TARGET.sub(lambda found: f'Target="{posixpath.relpath(found[1], folder or ".")}"', text)
+    return _TARGET.sub(lambda found: f'Target="{posixpath.relpath("/" + found[1], "/" + folder)}"', text)
 
 
 def _ordered(children: str) -> str:

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from grpo_calc.column import Level
+from grpo_calc.over import BELOW
+from grpo_calc.sym import names
 from grpo_calc.table import Floats, Integers
 from grpo_calc.write.workbook.cells import BLANK, LIVE, UNDEFINED, VALUE, Pieces
 from grpo_calc.write.workbook.extent import FIRST_ROW
 from grpo_calc.write.workbook.formulas import TICK
-from grpo_calc.write.workbook.layout import COMPLETION, FIRST, GROUP, LAST, OWN, Field, Layout, Sheet
+from grpo_calc.write.workbook.layout import COMPLETION, FIRST, GROUP, LAST, NEXT, OWN, Field, Layout, Sheet
 from grpo_calc.write.workbook.values import BLOCK, Block, Values
 
 Texts = Callable[[Field], Sequence[str]]
@@ -31,12 +33,14 @@ def token_rows(layout: Layout, values: Values, pieces: Pieces) -> Iterator[str]:
     """The rows of the Tokens sheet, as a text a completion."""
     part, sheet = layout.part, layout.sheets[Level.TOKEN]
     fill = _Filler(sheet, pieces)
-    firsts, groups = part.first_rows(), part.table.group_of_completion
+    firsts, lasts, groups = part.first_rows(), part.last_rows(), part.table.group_of_completion
+    listed = layout.token_rows()
     for block in values.blocks():
         a, b = (int(part.table.token_offsets[c]) for c in (block.first, block.end))
-        finite = _finite(sheet, block.columns, b - a)
+        states = fill.states(block.columns, b - a)
         arguments = fill.arguments(block.columns, b - a, _token_texts(layout, pieces, a, b))
         masked = _masked_rows(layout, pieces, block) if part.rows is not part.table else {}
+        below = [*map(str, listed[a + 1 : b + 1].tolist()), str(int(lasts[block.end - 1]) + 1)]
         for c in range(block.first, block.end):
             numbers = {COMPLETION: str(FIRST_ROW + c), GROUP: str(FIRST_ROW + int(groups[c]))}
             start, stop = (int(part.table.token_offsets[i]) - a for i in (c, c + 1))
@@ -45,14 +49,13 @@ def token_rows(layout: Layout, values: Values, pieces: Pieces) -> Iterator[str]:
                 while row in masked:
                     lines.append(masked[row])
                     row += 1
-                template = (
-                    live
-                    if finite is None or finite[place]
-                    else fill.template(fill.undefined(block.columns, place), numbers)
-                )
+                odd = states.get(place)
+                template = live if odd is None else fill.template(fill.marked(fill.live, odd), numbers)
+                if fill.reads_below:
+                    template = template.replace(NEXT, below[place])
                 lines.append(template.replace(OWN, str(row)) % arguments[place])
                 row += 1
-            lines += [masked[r] for r in range(row, int(part.last_rows()[c]) + 1)] if masked else []
+            lines += [masked[r] for r in range(row, int(lasts[c]) + 1)] if masked else []
             yield "".join(lines)
 
 
@@ -70,16 +73,16 @@ def coarse_rows(layout: Layout, values: Values, pieces: Pieces, level: Level) ->
         groups, hollow = np.arange(table.group_count), np.diff(table.group_offsets) == 0
     for a in range(0, layout.count(level), BLOCK):
         b = min(a + BLOCK, layout.count(level))
-        columns = {field.key: values.coarse[field.key][a:b] for field in sheet.of_kind("input", "step", "spread")}
-        finite = _finite(sheet, columns, b - a)
+        columns = values.rows(level, a, b)
+        states = fill.states(columns, b - a)
         arguments = fill.arguments(columns, b - a, _coarse_texts(layout, pieces, level, a, b))
         for i in range(a, b):
             numbers = {GROUP: str(FIRST_ROW + int(groups[i])), FIRST: str(first[i]), LAST: str(last[i])}
             variants = fill.live if i < live else fill.stale(begun=i < begun)
             if hollow[i]:
                 variants = fill.without_rows(variants)
-            if finite is not None and not finite[i - a]:
-                variants = fill.undefined(columns, i - a, variants)
+            if i - a in states:
+                variants = fill.marked(variants, states[i - a])
             yield fill.template(variants, numbers).replace(OWN, str(FIRST_ROW + i)) % arguments[i - a]
 
 
@@ -89,6 +92,9 @@ class _Filler:
     def __init__(self, sheet: Sheet, pieces: Pieces) -> None:
         self.sheet, self.pieces = sheet, pieces
         self.live = (LIVE,) * len(sheet.fields)
+        self.reads_below = any(
+            field.step is not None and BELOW in names(field.step.expression) for field in sheet.fields
+        )
 
     def template(self, variants: tuple[str, ...], numbers: Mapping[str, str]) -> str:
         """A row's template with all row numbers but its own put in."""
@@ -97,9 +103,9 @@ class _Filler:
             text = text.replace(mark, number)
         return text
 
-    def arguments(self, columns: Mapping[str, Floats], count: int, texts: Texts) -> list[tuple[str, ...]]:
+    def arguments(self, columns: Mapping[str, Any], count: int, texts: Texts) -> list[tuple[str, ...]]:
         """The values of each row's cells, spelled."""
-        spellings = {name: spelled(column) for name, column in columns.items() if name in self.sheet.letters}
+        spellings = {name: spelled(columns[name]) for name in columns if name in self.sheet.letters}
         lists: list[Sequence[str]] = []
         for field in self.sheet.fields:
             if field.kind in ("number", "text", "mask"):
@@ -114,28 +120,45 @@ class _Filler:
                 lists.append([TICK if field.kind == "check" else "0"] * count)
         return list(zip(*lists, strict=True))
 
-    def undefined(self, columns: Mapping[str, Floats], place: int, variants: tuple[str, ...] = ()) -> tuple[str, ...]:
-        """The variants of a row with undefined values."""
+    def states(self, columns: Mapping[str, Any], count: int) -> dict[int, dict[str, str]]:
+        """The rows with something undefined: for each, the variant of every field that a formula cannot fill.
 
-        def variant(field: Field, otherwise: str) -> str:
-            name = field.of if field.kind == "frozen" else field.key
-            if field.kind == "check" and otherwise == LIVE:
-                return UNDEFINED
-            column = columns.get(name) if field.kind in ("step", "spread", "frozen") else None
-            return (
-                UNDEFINED if column is not None and otherwise != BLANK and not np.isfinite(column[place]) else otherwise
-            )
+        An undefined value is a marked text, a missing input an empty cell. A defined value that reads an undefined one
+        (a spreadsheet takes a text for greater than any number) is a value alone.
+        """
+        odd: dict[int, dict[str, str]] = {}
+        for key, variant, rows in self._states(columns, np.zeros(count, dtype=bool)):
+            for row in np.flatnonzero(rows).tolist():
+                odd.setdefault(row, {}).setdefault(key, variant)
+        return odd
 
-        return tuple(variant(field, v) for field, v in zip(self.sheet.fields, variants or self.live, strict=True))
+    def _states(self, columns: Mapping[str, Any], none: Any) -> Iterator[tuple[str, str, Any]]:
+        """Field, variant, and the rows where the field has it; the first that names a row counts."""
+        undefined = {field.key: ~np.isfinite(columns[field.key]) for field in self.sheet.computed}
+        for field in self.sheet.of_kind("input", "fixed", "given"):
+            yield field.key, BLANK, ~np.isfinite(columns[field.of or field.key])
+        for field in self.sheet.computed:
+            yield field.key, UNDEFINED, undefined[field.key]
+            step = field.step
+            if step is not None and step.consumes is None:
+                for name in step.reads:
+                    if name in undefined or (name in columns and name not in self.sheet.letters):
+                        yield field.key, VALUE, none | ~np.isfinite(columns[name])
+            elif step is not None and BELOW in names(step.expression):
+                yield field.key, VALUE, np.append(undefined[field.key][1:], False)
+        for field in self.sheet.of_kind("frozen"):
+            yield field.key, UNDEFINED, undefined.get(field.of, none)
+        yield "check", UNDEFINED, np.logical_or.reduce([none, *undefined.values()])
+
+    def marked(self, variants: tuple[str, ...], odd: Mapping[str, str]) -> tuple[str, ...]:
+        """The variants of a row with something undefined."""
+        return tuple(v if v == BLANK else odd.get(f.key, v) for f, v in zip(self.sheet.fields, variants, strict=True))
 
     def stale(self, *, begun: bool) -> tuple[str, ...]:
         """The variants of a row that is not live; ``begun`` where some of its finer rows are."""
         kinds = {
-            "number": LIVE,
-            "text": LIVE,
-            "input": VALUE,
-            "step": VALUE,
-            "spread": VALUE,
+            **dict.fromkeys(("number", "text"), LIVE),
+            **dict.fromkeys(("input", "fixed", "step", "spread"), VALUE),
             "edited": LIVE if begun else BLANK,
         }
         return tuple(kinds.get(field.kind, BLANK) for field in self.sheet.fields)
@@ -160,14 +183,6 @@ def row_sums(sheet: Sheet, columns: Mapping[str, Floats], count: int) -> Floats:
         column = columns[field.key]
         total = total + np.where(np.isfinite(column), column, 0.0)
     return total
-
-
-def _finite(sheet: Sheet, columns: Mapping[str, Any], count: int) -> np.ndarray[Any, Any] | None:
-    """Which rows have no undefined value; ``None``: all."""
-    finite = np.ones(count, dtype=bool)
-    for field in sheet.computed:
-        finite &= np.isfinite(columns[field.key])
-    return None if finite.all() else finite
 
 
 def _token_texts(layout: Layout, pieces: Pieces, a: int, b: int) -> Texts:

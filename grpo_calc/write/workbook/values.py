@@ -38,9 +38,20 @@ class Values:
     def coarse(self) -> Mapping[str, Any]:
         """Every step above the tokens, and the given completion columns: arrays, floats for the batch."""
         names = [step.name for step in self.plan.steps if step.level is not Level.TOKEN]
-        table = self.worked.table
-        given = {("advantage_given" if name == "advantage" else name): x for name, x in table.completions.items()}
-        return {"positions": table.positions, **given, **self.worked.columns(names)}
+        given = {name: x for name, x in self.worked.inputs.items() if self.plan.levels[name] is not Level.TOKEN}
+        return {**given, **self.worked.columns(names)}
+
+    def rows(self, level: Level, a: int, b: int) -> dict[str, Any]:
+        """The coarse columns for the rows ``a`` to ``b`` of Completions or Groups: a coarser one is repeated."""
+        groups = self.worked.table.group_of_completion[a:b]
+        found = {}
+        for name, value in self.coarse.items():
+            at = self.plan.levels[name]
+            if at is level:
+                found[name] = value[a:b]
+            elif at < level:
+                found[name] = value if at is Level.BATCH else value[groups]
+        return found
 
     def blocks(self) -> Iterator[Block]:
         """The live tokens, block by block."""
@@ -52,7 +63,7 @@ class Values:
         table = self.part.table
         a, b = int(table.token_offsets[first]), int(table.token_offsets[end])
         counts = np.diff(table.token_offsets[first : end + 1])
-        given = {("advantage_given" if name == "advantage" else name): x[a:b] for name, x in table.tokens.items()}
+        given = {n: x[a:b] for n, x in self.worked.inputs.items() if self.plan.levels[n] is Level.TOKEN}
         here = _Spreading(
             {**self.worked.recipe.parameters, **given}, self.coarse, self.plan.levels, slice(first, end), counts
         )

@@ -1,4 +1,4 @@
-"""From tokens to one number: how tokens are joined in a completion, and completions in the batch; the KL's own way too."""
+"""From tokens to one number: tokens joined in a completion, completions in the batch; the KL in a way of its own."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ SHARED: Bindings = {
     "all_has_tokens": Use("has_tokens", length="all_length"),
     "all_nonempty": Use("nonempty", has_tokens="all_has_tokens"),
 }
-"""Names that every recipe has: counts that do not divide by 0, counts before any token is rejected, the KL's own share."""
+"""What every recipe has: counts that do not divide by 0, counts before any token is rejected, the KL's share."""
 
 DIVISORS: Mapping[str, Binding] = {
     "tokens": "tokens",
@@ -136,7 +136,11 @@ def _of_all(bound: Bindings) -> Bindings:
     def every(use: Binding) -> Binding:
         if not isinstance(use, Use):
             return use
-        counts = {"mean_within_slope": {"length": "length"}, "tokens_across": {"tokens": "tokens"}, "tokens_across_slope": {"tokens": "tokens"}}
+        counts = {
+            "mean_within_slope": {"length": "length"},
+            "tokens_across": {"tokens": "tokens"},
+            "tokens_across_slope": {"tokens": "tokens"},
+        }
         names = {**counts.get(use.column, {}), **use.renamed, "counted": "given_counted"}
         return Use(use.column, **{parameter: ALL.get(name, name) for parameter, name in names.items()})
 

@@ -20,7 +20,7 @@ RULES: Mapping[str, tuple[str, str]] = {
     "seq_max_k2": ("max_within", "k2"),
     "seq_max_k3": ("max_within", "k3"),
 }
-"""Each rule: how a completion's tokens are joined (not at all, for a token's own rule), and which estimate is compared."""
+"""Each rule: how a completion's tokens are joined (not at all for a token's own), and which estimate is compared."""
 
 EVERY = "given_counted"
 """What a reduction reads in place of ``counted``: the tokens that count before any is rejected."""

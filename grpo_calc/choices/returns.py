@@ -24,7 +24,9 @@ BASELINE: Choices = {
     "best_margin": {"advantage": Use("best_margin")},
     "best_margin_std": {"advantage": Use("best_margin_scaled")},
     "reward_to_go": {"advantage": "reward_to_go"},
-    "reward_to_go_above_baseline": {"advantage": Use("reward_above", reward="reward_to_go", baseline="baseline_reward")},
+    "reward_to_go_above_baseline": {
+        "advantage": Use("reward_above", reward="reward_to_go", baseline="baseline_reward")
+    },
 }
 TO_GO: Choices = {
     "carry": {"to_go_step": "carried_step"},

@@ -1,4 +1,4 @@
-"""Advantages against other baselines: length-weighted (OPO), given (ReMax), only the best (pass@k), and their factors."""
+"""Advantages against other baselines: length-weighted (OPO), given (ReMax), only the best (pass@k); their factors."""
 
 from grpo_calc.column import Completion, Group, column, quantity
 from grpo_calc.ops import absolute, maximum, where
@@ -7,7 +7,9 @@ OPO = "OPO, arXiv:2505.23585, eq. 6"
 PASSK = "Pass@k as arXiv:2503.19595; verl 0.9.1, grpo_passk"
 GPG = "GPG, arXiv:2504.02546, eq. 7: alpha"
 
-quantity("baseline_reward", "R_b", latex="R_b", en="reward of the greedy completion (given)", zh="贪心回答的奖励（给定）")
+quantity(
+    "baseline_reward", "R_b", latex="R_b", en="reward of the greedy completion (given)", zh="贪心回答的奖励（给定）"
+)
 quantity("length_reward", "nR", latex="n R", en="length times reward", zh="长度乘奖励")
 quantity("non_zero", "#R≠0", latex=r"\#R\ne0", en="completions with a reward", zh="奖励非零的回答数")
 quantity("lone_scale", "s_1", latex="s_1", en="scale of a one-member group", zh="单成员组的尺度")
@@ -23,7 +25,13 @@ def times(x, y):
     return x * y
 
 
-@column("Σ nR/Σ n", latex=r"\frac{\Sigma n R}{\Sigma n}", en="length-weighted mean reward", zh="按长度加权的平均奖励", source=OPO)
+@column(
+    "Σ nR/Σ n",
+    latex=r"\frac{\Sigma n R}{\Sigma n}",
+    en="length-weighted mean reward",
+    zh="按长度加权的平均奖励",
+    source=OPO,
+)
 def length_weighted_mean(length_reward: Completion, advantage_length: Completion, over) -> Group:
     """The mean reward of a group, each completion weighing as its length. One value a group, in units of the reward."""
     return over.sum(length_reward) / over.sum(advantage_length)
@@ -71,7 +79,13 @@ def best_margin_scaled(reward, group_best, group_second, scale):
     return where(reward >= group_best, (group_best - group_second) / scale, 0.0)
 
 
-@column("A or R", latex="A", en="advantage; of a lone completion its reward", zh="优势；单成员组取奖励", source="verl: a one-member group has mean 0 and std 1")
+@column(
+    "A or R",
+    latex="A",
+    en="advantage; of a lone completion its reward",
+    zh="优势；单成员组取奖励",
+    source="verl: a one-member group has mean 0 and std 1",
+)
 def lone_reward(x, reward, group_size, lone_scale):
     """The advantage; where a group has one member, its reward over a given scale. One value a completion.
 
@@ -91,7 +105,13 @@ def non_zero_reward(reward):
     return where(absolute(reward) > 0, 1.0, 0.0)
 
 
-@column("αA", latex=r"\alpha A", en="advantage times alpha", zh="优势乘 α", source=f"{GPG}; verl 0.9.1: B over completions whose reward is not 0")
+@column(
+    "αA",
+    latex=r"\alpha A",
+    en="advantage times alpha",
+    zh="优势乘 α",
+    source=f"{GPG}; verl 0.9.1: B over completions whose reward is not 0",
+)
 def per_non_zero(x, completions, non_zero):
     """An advantage times the number of completions over those with a reward. One value a completion.
 

@@ -10,7 +10,13 @@ quantity("reject_low", "low", en="lower bound of a rejection", zh="拒绝的下�
 quantity("reject_high", "high", en="upper bound of a rejection", zh="拒绝的上界")
 
 
-@column("clamp(x)", latex=r"\operatorname{clamp}(x)", en="clamped log-mismatch", zh="钳制后的对数失配", source="verl 0.9.1: log-mismatch held in +-20")
+@column(
+    "clamp(x)",
+    latex=r"\operatorname{clamp}(x)",
+    en="clamped log-mismatch",
+    zh="钳制后的对数失配",
+    source="verl 0.9.1: log-mismatch held in +-20",
+)
 def clamped_mismatch(x, mismatch_clamp_at):
     """A log-mismatch held in ``[-K, K]``. One value a row of ``x``.
 
@@ -56,7 +62,13 @@ def max_within(x: Token, over) -> Completion:
     return over.max(x)
 
 
-@column("[in]", latex=r"[\text{in}]", en="ratio inside its bounds", zh="概率比在界内", source=f"{VERL} k1: bounds of the ratio, compared in logs")
+@column(
+    "[in]",
+    latex=r"[\text{in}]",
+    en="ratio inside its bounds",
+    zh="概率比在界内",
+    source=f"{VERL} k1: bounds of the ratio, compared in logs",
+)
 def kept_between(x, reject_low, reject_high):
     """1 where ``log low <= x <= log high``, else 0. One value a row of ``x``.
 
@@ -87,6 +99,6 @@ def kept_by_both(x, y):
 
 
 @column("m", en="not rejected", zh="未被拒绝", source=VERL)
-def not_rejected(x, logp_new) -> Token:
+def not_rejected(x, logp_new) -> Token:  # noqa: ARG001  (a token column, so that a completion's flag is spread)
     """A completion's flag for each of its tokens, or a token's own. One value a token."""
     return x

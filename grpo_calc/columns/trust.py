@@ -7,7 +7,9 @@ DPPO = "DPPO, arXiv:2602.04879"
 
 quantity("gate", "gate", en="gate of a token (no gradient through it)", zh="token 的门（不传梯度）")
 quantity("trust_low", "δ_low", latex=r"\delta_{\text{low}}", en="divergence allowed, A <= 0", zh="允许的散度（A <= 0）")
-quantity("trust_high", "δ_high", latex=r"\delta_{\text{high}}", en="divergence allowed, A > 0", zh="允许的散度（A > 0）")
+quantity(
+    "trust_high", "δ_high", latex=r"\delta_{\text{high}}", en="divergence allowed, A > 0", zh="允许的散度（A > 0）"
+)
 
 
 @column("Δπ", latex=r"\Delta\pi", en="probability difference", zh="概率之差", source=DPPO)
@@ -20,7 +22,13 @@ def probability_difference(logp_new, logp_old):
     return exp(logp_new) - exp(logp_old)
 
 
-@column("[TV]", latex=r"[\mathrm{TV}]", en="inside the total-variation bound", zh="全变差界内", source=f"{DPPO}, binary TV; verl 0.9.1, dppo_tv; prime-rl")
+@column(
+    "[TV]",
+    latex=r"[\mathrm{TV}]",
+    en="inside the total-variation bound",
+    zh="全变差界内",
+    source=f"{DPPO}, binary TV; verl 0.9.1, dppo_tv; prime-rl",
+)
 def inside_total_variation(probability_difference, advantage, trust_low, trust_high):
     """1 unless the probability rose by more than ``trust_high`` (``A > 0``) or fell by more than ``trust_low`` (else).
 
@@ -31,7 +39,13 @@ def inside_total_variation(probability_difference, advantage, trust_low, trust_h
     return where(inside >= 0, 1.0, 0.0)
 
 
-@column("KL_2", latex=r"\mathrm{KL}_2", en="binary KL", zh="二元 KL", source=f"{DPPO}, binary KL; verl 0.9.1, dppo_kl: 1e-8 inside the logarithm")
+@column(
+    "KL_2",
+    latex=r"\mathrm{KL}_2",
+    en="binary KL",
+    zh="二元 KL",
+    source=f"{DPPO}, binary KL; verl 0.9.1, dppo_kl: 1e-8 inside the logarithm",
+)
 def binary_kl(logp_new, logp_old):
     """KL of old from new policy with two outcomes, this token or another. One value a token, in nats.
 
@@ -42,9 +56,15 @@ def binary_kl(logp_new, logp_old):
     return exp(logp_old) * (logp_old - logp_new) + other
 
 
-@column("[KL]", latex=r"[\mathrm{KL}]", en="inside the KL bound", zh="KL 界内", source=f"{DPPO}, binary KL; verl 0.9.1, dppo_kl")
+@column(
+    "[KL]",
+    latex=r"[\mathrm{KL}]",
+    en="inside the KL bound",
+    zh="KL 界内",
+    source=f"{DPPO}, binary KL; verl 0.9.1, dppo_kl",
+)
 def inside_binary_kl(binary_kl, probability_difference, advantage, trust_low, trust_high):
-    """1 unless the binary KL is above its bound and the probability moved the way the advantage asks. One value a token.
+    """1 unless the binary KL is above its bound and the probability moved the way A asks. One value a token.
 
     >>> inside_binary_kl(0.3, 0.2, 1.0, 0.1, 0.1), inside_binary_kl(0.3, 0.2, -1.0, 0.1, 0.1)
     (0.0, 1.0)

@@ -43,7 +43,9 @@ OPTIONS: Mapping[str, Option] = {
     "use_decoupled_loss": option(False, "the old log-probs are the proximal policy's, the sampler's the behaviour's"),
     "rejection_sampling.level": option("token", "filter tokens, or sequences", kind=("token", "sequence")),
     "rejection_sampling.action": option("mask", "leave out, or hold the weight at its bounds", kind=("mask", "clamp")),
-    "rejection_sampling.metric": option(None, "what is compared; none: no filter", kind=("ratio", "kl_k1", "kl_k2", "kl_k3")),
+    "rejection_sampling.metric": option(
+        None, "what is compared; none: no filter", kind=("ratio", "kl_k1", "kl_k2", "kl_k3")
+    ),
     "rejection_sampling.agg": option("mean", "how a sequence's tokens are joined", kind=("sum", "mean", "max")),
     "rejection_sampling.upper": option(5.0, "upper bound"),
     "rejection_sampling.lower": option(None, "lower bound"),
@@ -130,7 +132,13 @@ def _filtered(o: Options) -> Changes:
         bounds: Changes = {"sampler_floor": low or 0.0, "sampler_cap": high}
         if not whole or join == "mean":
             return {**bounds, "sampler": "mean_truncate" if whole else "token_truncate"}
-        return {**bounds, "sampler": "mean", "sampler_gate": f"{join}_ratio_hold", "gate_low": low or 0.0, "gate_high": high}
+        return {
+            **bounds,
+            "sampler": "mean",
+            "sampler_gate": f"{join}_ratio_hold",
+            "gate_low": low or 0.0,
+            "gate_high": high,
+        }
     return {
         "sampler": "mean" if by_sequence else "token",
         "sampler_gate": f"{join}_{metric}" if whole else metric,
@@ -151,7 +159,9 @@ def metrics(worked: Any) -> Mapping[str, float]:
         "importance_weight": per_token(worked, "ratio"),
         "approx_kl": given(worked, "logp_new") - given(worked, "logp_old"),
         "clip_ratio": per_token(worked, "clipped") if worked.has("clipped") else np.zeros(worked.table.token_count),
-        "dual_clip_ratio": per_token(worked, "dual_clipped") if worked.has("dual_clipped") else np.zeros(worked.table.token_count),
+        "dual_clip_ratio": per_token(worked, "dual_clipped")
+        if worked.has("dual_clipped")
+        else np.zeros(worked.table.token_count),
         "actor_loss": -per_token(worked, "weighted_objective"),
     }
     return {name: token_mean(value[counts]) for name, value in figures.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -65,7 +66,7 @@ def per_sample(worked: Any) -> list[dict[str, float]]:
         "masked_advantage_positive": (advantage > 0, shut),
         "masked_advantage_negative": (advantage < 0, shut),
     }
-    spans = [slice(a, b) for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+    spans = [slice(a, b) for a, b in pairwise(offsets)]
     return [{name: over(np.asarray(x, float), mask, rows) for name, (x, mask) in figures.items()} for rows in spans]
 
 

@@ -17,8 +17,8 @@ LONE_SCALE = 1.00000095367431640625
 """1 + 1e-6 in single precision: what a one-member group's reward is divided by, also where all else is double."""
 
 ABSORBED = 1e-300
-"""What verl's ``count + 1e-8`` comes to: the mask is bool or integer, so the sum is in single precision, where 1e-8 is lost
-beside any count, and keeps an empty one from dividing by 0."""
+"""What verl's ``count + 1e-8`` comes to: the mask is bool or integer, so the sum is in single precision. There 1e-8 is
+lost beside any count, and keeps an empty one from dividing by 0."""
 
 KL = {"kl": "k1", "k1": "k1", "abs": "abs", "mse": "k2", "k2": "k2", "low_var_kl": "k3", "k3": "k3"}
 
@@ -72,8 +72,8 @@ def _ignored(o: Options, mode: str, at: Version) -> frozenset[str]:
 def _advantage(o: Options, at: Version) -> Changes:
     """The advantage of an estimator.
 
-    A group of one has mean 0 and standard deviation 1: its advantage is its reward. Only ``grpo`` and ``grpo_passk`` are
-    told ``norm_adv_by_std_in_grpo``; the trainer hands it to no other. Before 0.9 a reward to go was lost at a masked
+    A group of one has mean 0 and standard deviation 1: its advantage is its reward. ``norm_adv_by_std_in_grpo`` is
+    handed to ``grpo`` and ``grpo_passk`` alone. Before 0.9 a reward to go was lost at a masked
     token (a bug: ``to_go=reset``). Before 0.8 ``grpo_vectorized`` held the variance above 1e-6, which only groups of a
     smaller one notice.
     """
@@ -120,7 +120,9 @@ def _objective(o: Options, mode: str, at: Version) -> Changes:
     if mode in ("vanilla", "bypass_mode") and not bound > 1:
         raise Problem("trainer.bad_value", trainer="verl", option="clip_ratio_c", seen=bound, takes="a number above 1")
     if mode == "dro" and not (o["dro_beta"] or 0) > 0:
-        raise Problem("trainer.bad_value", trainer="verl", option="dro_beta", seen=o["dro_beta"], takes="a number above 0")
+        raise Problem(
+            "trainer.bad_value", trainer="verl", option="dro_beta", seen=o["dro_beta"], takes="a number above 0"
+        )
     trust: Changes = {**clip, "objective": "cispo_cap", "ratio_cap": bound, "trust_low": low, "trust_high": high}
     if mode == "vanilla" or (mode == "bypass_mode" and o["loss_type"] == "ppo_clip"):
         return {**clip, "objective": "dual_clip", "dual_clip": bound} if at >= (0, 4) else {**clip, "objective": "ppo"}
@@ -135,7 +137,12 @@ def _objective(o: Options, mode: str, at: Version) -> Changes:
         "dro": lambda: {**plain, "objective": "dro", "dro_beta": o["dro_beta"]},
         "geo_mean": lambda: {**plain, "objective": "gmpo_plus"},
         "clip_cov": lambda: {**plain, "gate": "covariance", "cov_low": o["clip_cov_lb"], "cov_high": o["clip_cov_ub"]},
-        "kl_cov": lambda: {**plain, "objective": "kl_cov", "cov_share": o["kl_cov_ratio"], "cov_coef": o["ppo_kl_coef"]},
+        "kl_cov": lambda: {
+            **plain,
+            "objective": "kl_cov",
+            "cov_share": o["kl_cov_ratio"],
+            "cov_coef": o["ppo_kl_coef"],
+        },
     }[mode]()
 
 
@@ -169,8 +176,8 @@ def _of_all(changes: Changes) -> Changes:
 def _aggregation(o: Options, mode: str, at: Version, part: str) -> Changes:
     """The reduction of an aggregation mode, for the loss or (``part`` "kl_") for the KL alone.
 
-    Up to 0.6.0 completions are divided by all of them, and an empty one makes seq-mean-token-mean undefined (a bug); from
-    0.6.1 by the non-empty ones, and from 0.7 by the global sizes where they are given.
+    Up to 0.6.0 completions are divided by all of them, and an empty one makes seq-mean-token-mean undefined (a bug);
+    from 0.6.1 by the non-empty ones, and from 0.7 by the global sizes where they are given.
     The sum with a constant length was not divided by completions at all before 0.7.1.
     """
     ranks = o.get("dp_size", 1)
@@ -206,7 +213,9 @@ def _global(o: Options, name: str, ranks: int) -> float | None:
     if o[name] is not None:
         return float(o[name]) / ranks
     if ranks > 1:
-        raise Problem("trainer.bad_value", trainer="verl", option=name, seen="none", takes="a number where dp_size is above 1")
+        raise Problem(
+            "trainer.bad_value", trainer="verl", option=name, seen="none", takes="a number where dp_size is above 1"
+        )
     return None
 
 

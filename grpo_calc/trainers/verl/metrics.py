@@ -15,7 +15,11 @@ Array = Any
 
 def metrics(worked: Any) -> Mapping[str, float]:
     """The actor's figures, those of advantages and lengths, and those of the rollout correction."""
-    counts = per_token(worked, "kept") > 0 if worked.recipe.roles["rejection"] != "none" else np.ones(worked.table.token_count, bool)
+    counts = (
+        per_token(worked, "kept") > 0
+        if worked.recipe.roles["rejection"] != "none"
+        else np.ones(worked.table.token_count, bool)
+    )
     figures = dict(_actor(worked, counts)) if worked.has("loss") else {}
     if worked.has("advantage"):
         figures |= _batch(worked, counts)
@@ -44,28 +48,29 @@ def _actor(worked: Any, counts: Array) -> Mapping[str, float]:
 
 
 def _clipped(worked: Any, log_ratio: Array) -> Mapping[str, Array]:
-    """Which tokens the two clip fractions count, by the objective and its gate."""
+    """Which tokens the clip fraction counts, and the lower one, by the gate or else the objective."""
     roles, parameters = worked.recipe.roles, worked.recipe.parameters
     objective, gate = roles["objective"], roles["gate"]
     nothing = np.zeros(len(log_ratio))
-    high, low = "actor/pg_clipfrac", "actor/pg_clipfrac_lower"
+    found: tuple[Array, Array]
     if gate.startswith("covariance"):
-        return {high: 1 - per_token(worked, "gate")}
-    if gate != "none":
+        found = (1 - per_token(worked, "gate"), None)
+    elif gate != "none":
         allowed = per_token(worked, "gate")
-        return {high: 1 - allowed, low: (np.exp(log_ratio) > parameters["ratio_cap"]) * allowed}
-    if objective == "dual_clip":
-        return {high: per_token(worked, "clipped"), low: per_token(worked, "dual_clipped")}
-    if objective == "gmpo_plus":
+        found = (1 - allowed, (np.exp(log_ratio) > parameters["ratio_cap"]) * allowed)
+    elif objective == "dual_clip":
+        found = (per_token(worked, "clipped"), per_token(worked, "dual_clipped"))
+    elif objective == "gmpo_plus":
         outside = (log_ratio < -parameters["eps_low"]) | (log_ratio > parameters["eps_high"])
         sign = np.sign(per_token(worked, "advantage"))
-        return {high: outside * (sign > 0), low: outside * (sign < 0)}
-    if objective == "sapo":
-        return {high: nothing, low: nothing}
-    if objective in ("ppo", "cispo"):
-        figures = {high: per_token(worked, "clipped")}
-        return figures if roles["ratio"] == "token" else {**figures, low: nothing}
-    return {}
+        found = (outside * (sign > 0), outside * (sign < 0))
+    elif objective in ("ppo", "cispo", "sapo"):
+        clipped = nothing if objective == "sapo" else per_token(worked, "clipped")
+        found = (clipped, None if roles["ratio"] == "token" else nothing)
+    else:
+        found = (None, None)
+    names = ("actor/pg_clipfrac", "actor/pg_clipfrac_lower")
+    return {name: tokens for name, tokens in zip(names, found, strict=True) if tokens is not None}
 
 
 def _batch(worked: Any, counts: Array) -> Mapping[str, float]:
@@ -75,5 +80,9 @@ def _batch(worked: Any, counts: Array) -> Mapping[str, float]:
     figures = {"critic/advantages": advantage, "response_length": lengths}
     if "reward" in worked.table.completions:
         figures["critic/score"] = worked.table.completions["reward"]
-    kinds = {"mean": np.mean, "max": np.max, "min": np.min}
-    return {f"{name}/{kind}": float(of(x)) for name, x in figures.items() if len(x) for kind, of in kinds.items()}
+    return {
+        f"{name}/{kind}": float(getattr(np, kind)(x))
+        for name, x in figures.items()
+        if len(x)
+        for kind in ("mean", "max", "min")
+    }

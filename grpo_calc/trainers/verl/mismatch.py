@@ -29,7 +29,7 @@ def correction_figures(worked: Any) -> Mapping[str, float]:
 
 
 class _Batch:
-    """Log-probs of two policies, and means over tokens and completions as verl takes them: over counts plus its small number."""
+    """Log-probs of two policies, and means as verl takes them: over counts plus its small number."""
 
     def __init__(self, worked: Any, trained: Array, sampler: Array) -> None:
         self.offsets = worked.table.token_offsets

@@ -37,7 +37,9 @@ GLOBAL = "of the whole step over all ranks, where the loss is worked for one ran
 
 OPTIONS: Mapping[str, Option] = {
     "adv_estimator": option(
-        "grpo", "the advantage; verl's own default, gae, needs a critic's values, which a table does not have", kind=ESTIMATORS
+        "grpo",
+        "the advantage; verl's own default, gae, needs a critic's values, which a table does not have",
+        kind=ESTIMATORS,
     ),
     "norm_adv_by_std_in_grpo": option(True, "divide by the group's standard deviation", since="0.4.0"),
     "gamma": option(1.0, "discount a token of reinforce_plus_plus"),
@@ -84,7 +86,14 @@ OPTIONS: Mapping[str, Option] = {
 }
 
 _HOMES: Mapping[str, tuple[str, ...]] = {
-    "algorithm": ("adv_estimator", "norm_adv_by_std_in_grpo", "gamma", "gdpo_reward_weights", "use_kl_in_reward", "kl_penalty"),
+    "algorithm": (
+        "adv_estimator",
+        "norm_adv_by_std_in_grpo",
+        "gamma",
+        "gdpo_reward_weights",
+        "use_kl_in_reward",
+        "kl_penalty",
+    ),
     "algorithm.kl_ctrl": ("kl_coef",),
     "algorithm.rollout_correction": (
         *("rollout_is", "rollout_is_threshold", "rollout_is_batch_normalize", "rollout_rs", "rollout_rs_threshold"),
@@ -97,7 +106,12 @@ _HOMES: Mapping[str, tuple[str, ...]] = {
     "actor_rollout_ref.actor.policy_loss": (
         *("loss_mode", "clip_cov_ratio", "clip_cov_lb", "clip_cov_ub", "kl_cov_ratio", "ppo_kl_coef", "dro_beta"),
     ),
-    "actor_rollout_ref.actor.global_batch_info": ("dp_size", "batch_num_tokens", "global_batch_size", "loss_scale_factor"),
+    "actor_rollout_ref.actor.global_batch_info": (
+        "dp_size",
+        "batch_num_tokens",
+        "global_batch_size",
+        "loss_scale_factor",
+    ),
     "data": ("max_response_length",),
 }
 """Where each option stands in the configuration."""
@@ -112,4 +126,4 @@ def _names(home: str, name: str) -> set[str]:
 ALIASES: Mapping[str, str] = {
     alias: name for home, names in _HOMES.items() for name in names for alias in _names(home, name)
 }
-"""``actor_rollout_ref.actor.clip_ratio``, ``actor.clip_ratio``, ``policy_loss.clip_cov_lb`` ... for each option's own name."""
+"""``actor_rollout_ref.actor.clip_ratio``, ``actor.clip_ratio``, ``policy_loss.clip_cov_lb`` ... and what they mean."""

@@ -1,4 +1,4 @@
-"""prime-rl: the loss of each sample summed over the batch, over the number of tokens; old log-probs are the engine's."""
+"""prime-rl: each sample's loss summed over the batch, over the number of tokens; old log-probs are the engine's."""
 
 from __future__ import annotations
 

@@ -117,15 +117,17 @@ def kl_alone(golden: Golden) -> Case:
     rest = {**options, "kl": {"type": options["kl_type"], "coef": 1.0}}
     del rest["kl_type"]
     made = recipe("verl", golden["version"], **trainer_options(rest, inputs)).change(advantage="given")
-    table = padded_table({**inputs, "old_logps": inputs["new_logps"], "rewards": None}, advantage=[0.0] * len(inputs["mask"]))
+    table = padded_table(
+        {**inputs, "old_logps": inputs["new_logps"], "rewards": None}, advantage=[0.0] * len(inputs["mask"])
+    )
     return Case(table, made, {"per_token_kl": "token_kl"})
 
 
 def old_functions(golden: Golden) -> Case:
-    """Several functions of one version on one batch: the loss by aggregation, sums of KL estimates, REINFORCE++ apart."""
+    """Several functions of one version on one batch: losses by aggregation, sums of KL estimates, REINFORCE++."""
     options, inputs = golden["options"], golden["inputs"]
     shape = (len(inputs["mask"]), len(inputs["mask"][0]))
-    clip = {name: options["cliprange"] for name in ("clip_ratio", "clip_ratio_low", "clip_ratio_high")}
+    clip = dict.fromkeys(("clip_ratio", "clip_ratio_low", "clip_ratio_high"), options["cliprange"])
     shared = {**clip, "clip_ratio_c": options["clip_ratio_c"], "max_response_length": shape[1]}
     table = padded_table({name: value for name, value in inputs.items() if not name.startswith("rfpp")})
 
@@ -144,7 +146,9 @@ def old_functions(golden: Golden) -> Case:
     def kl_sum(kind: str) -> float:
         return float(np.sum(work(table, preset(use_kl_loss=True, kl_loss_type=kind))["completion_kl_sum"]))
 
-    going = padded_table({"mask": inputs["rfpp_mask"], "rewards": inputs["rfpp_rewards"], "group_ids": inputs["group_ids"]})
+    going = padded_table(
+        {"mask": inputs["rfpp_mask"], "rewards": inputs["rfpp_rewards"], "group_ids": inputs["group_ids"]}
+    )
     to_go = preset(adv_estimator="reinforce_plus_plus", gamma=options["gamma"])
     theirs = golden["outputs"]
     return Case(
@@ -152,7 +156,8 @@ def old_functions(golden: Golden) -> Case:
         preset(),
         {
             "loss_by_agg_mode": lambda worked: each(
-                lambda mode: work(worked.table, preset(loss_agg_mode=mode).change(**_given(worked))).loss, theirs["loss_by_agg_mode"]
+                lambda mode: work(worked.table, preset(loss_agg_mode=mode).change(**_given(worked))).loss,
+                theirs["loss_by_agg_mode"],
             ),
             "masked_kl_sum": lambda _: each(kl_sum, theirs["masked_kl_sum"]),
             "rfpp_returns": lambda _: returns(going, to_go, shape),

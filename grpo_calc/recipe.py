@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Protocol
 
 from grpo_calc.bind import Absent, Binding, Bindings
 from grpo_calc.choices.rewards import LONE, many_rewards, reward_names
-from grpo_calc.roles import KEY_ALIASES, NEUTRAL, PARAMETERS, ROLES, SPREAD_KEYS, TOLD, VALUE_ALIASES, compose
+from grpo_calc.choices.words import IMPLIED, KEY_ALIASES, KL_COEFFICIENT, SPREAD_KEYS, STEPS, VALUE_ALIASES, word
+from grpo_calc.roles import NEUTRAL, PARAMETERS, ROLES, TOLD, compose
 from grpo_calc.say import Note, Problem, note
 
 
@@ -62,27 +63,9 @@ class Recipe:
             rest = {key: value for key, value in changes.items() if key not in own}
             return self.own.recipe(own).change(**{**self.changed, **rest})
         changed = replace(self, changed={**self.changed, **changes})
-        roles, parameters = dict(self.roles), dict(self.parameters)
-        for given_key, value in changes.items():
-            key = KEY_ALIASES.get(given_key, given_key)
-            if key in SPREAD_KEYS:
-                roles.update(_known(key, str(value), SPREAD_KEYS[key]))
-            elif key == "eps":
-                parameters["eps_low"] = parameters["eps_high"] = _number("eps_low", value)
-            elif key in ROLES:
-                word = VALUE_ALIASES.get(key, {}).get(str(value), str(value))
-                _known(key, word, ROLES[key])
-                roles[key] = word
-            elif key == "reward_weights":
-                weights = value.split(",") if isinstance(value, str) else value
-                changed = replace(changed, reward_weights=tuple(_number("reward_weight", w) for w in weights))
-            elif key in PARAMETERS:
-                parameters[key] = _number(key, value)
-            elif self.own is not None:
-                raise self.own.unknown(given_key)
-            else:
-                raise Problem("recipe.unknown_key", key=given_key, known=", ".join(known_keys()))
-        return replace(changed, roles=MappingProxyType(roles), parameters=MappingProxyType(parameters))
+        for given_key, value in _one_by_one(changes).items():
+            changed = _changed(changed, given_key, value, changes.keys())
+        return changed
 
     def with_notes(self, *notes: Note) -> Recipe:
         """The recipe with more notes."""
@@ -124,8 +107,12 @@ class Recipe:
             if self.parameters["beta"] != 0:
                 raise Problem("recipe.no_kl_base", base=base, beta=self.parameters["beta"], kl=self.roles["kl"])
             settled = settled.change(kl="none").with_notes(note("note.no_kl_base", base=base))
-        if (self.roles["reward_kl"] != "none" or self.roles["returns"].startswith("less")) and "logp_ref" not in inputs and self.parameters["beta"] != 0:
-            raise Problem("recipe.no_kl_base", base="logp_ref", beta=self.parameters["beta"], kl="reward_kl")
+        if self.roles["reward_kl"].startswith("summed") and "logp_ref" not in inputs and "seq_kl" in inputs:
+            settled = settled.change(reward_kl="given").with_notes(note("note.seq_kl"))
+        coefficient = self.parameters[_kl_coefficient(self.roles)]
+        takes_kl = settled.roles["reward_kl"] not in ("none", "given") or self.roles["returns"].startswith("less")
+        if takes_kl and "logp_ref" not in inputs and coefficient != 0:
+            raise Problem("recipe.no_kl_base", base="logp_ref", beta=coefficient, kl="reward_kl")
         return settled
 
     def _with_rewards(self, inputs: Mapping[str, Any]) -> Recipe:
@@ -148,7 +135,56 @@ class Recipe:
 
 def known_keys() -> list[str]:
     """What ``--set`` takes: roles, parameters, and keys that stand for several."""
-    return sorted([*ROLES, *PARAMETERS, *SPREAD_KEYS, "eps", "reward_weights"])
+    return sorted({*ROLES, *PARAMETERS, *SPREAD_KEYS, "eps", "reward_weights", KL_COEFFICIENT, *STEPS})
+
+
+def _changed(recipe: Recipe, given_key: str, value: Any, told: Collection[str]) -> Recipe:
+    """The recipe with one change, where ``told`` are the keys of all that were given together."""
+    key = KEY_ALIASES.get(given_key, given_key)
+    if key == KL_COEFFICIENT:
+        key = _kl_coefficient(recipe.roles)
+    if key == "eps":
+        return _changed(_changed(recipe, "eps_low", value, told), "eps_high", value, told)
+    if key in ROLES:
+        choice = VALUE_ALIASES.get(key, {}).get(word(value), word(value))
+        _known(key, choice, ROLES[key])
+        return replace(recipe, roles=MappingProxyType({**recipe.roles, key: choice}))
+    if key == "reward_weights":
+        weights = value.split(",") if isinstance(value, str) else value
+        return replace(recipe, reward_weights=tuple(_number("reward_weight", w) for w in weights))
+    if key in PARAMETERS:
+        changed = replace(recipe, parameters=MappingProxyType({**recipe.parameters, key: _number(key, value)}))
+        implied = IMPLIED.get(key)
+        if implied and implied.role not in told and recipe.roles[implied.role] == implied.was:
+            return replace(changed, roles=MappingProxyType({**recipe.roles, implied.role: implied.is_now}))
+        return changed
+    if key in STEPS:
+        return recipe.with_notes(note("note.whole_batch", key=given_key, steps=_number(key, value)))
+    if recipe.own is not None:
+        raise recipe.own.unknown(given_key)
+    raise Problem("recipe.unknown_key", key=given_key, known=", ".join(known_keys()))
+
+
+def _one_by_one(changes: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The changes with keys that stand for several spelled out, what implies a role or reads one last."""
+    several: dict[str, Mapping[str, Any]] = {}
+    alone: dict[str, Any] = {}
+    for given_key, value in changes.items():
+        key = KEY_ALIASES.get(given_key, given_key)
+        choices = SPREAD_KEYS.get(key, {})
+        if word(value) in choices or (choices and key not in ROLES):
+            several[key] = _known(key, word(value), choices)
+        else:
+            alone[given_key] = value
+    spread = {key: value for name in SPREAD_KEYS for key, value in several.get(name, {}).items()}
+    last = {key: alone.pop(key) for key in tuple(alone) if KEY_ALIASES.get(key, key) in (*IMPLIED, KL_COEFFICIENT)}
+    return {**spread, **alone, **last}
+
+
+def _kl_coefficient(roles: Mapping[str, str]) -> str:
+    """The parameter that weighs the recipe's KL: in the loss, or taken from the reward."""
+    in_reward = roles["reward_kl"] not in ("none", "sum_k1") or roles["returns"].startswith("less")
+    return "reward_beta" if in_reward else "beta"
 
 
 def _known(key: str, value: str, choices: Mapping[str, Any]) -> Any:

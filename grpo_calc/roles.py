@@ -14,18 +14,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
 
 from grpo_calc.bind import Absent, Binding, Bindings, Use, weighted
 from grpo_calc.choices.filters import DROPPED, SEQUENCE_PLUS
 from grpo_calc.choices.kl import KL_CLAMP, KL_GRADIENT, KL_SCORE, OLD_KL
 from grpo_calc.choices.likelihood import LIKELIHOOD
 from grpo_calc.choices.masks import ENTROPY, ENTROPY_BONUS, GMPO, OFF_POLICY, SAMPLER_PLACE
+from grpo_calc.choices.mismatch import MISMATCH
 from grpo_calc.choices.objective import DIRECT, GATE, NO_CLIP, OBJECTIVE
 from grpo_calc.choices.reduction import DIVISOR, KL_DIVISOR, KL_REDUCTION, REDUCTION, SHARED
 from grpo_calc.choices.reject import MISMATCH_CLAMP, MISMATCH_OF, REJECTION_PLACE, SAMPLER_NORM, RULES, Rejections, bounds
 from grpo_calc.choices.returns import ADVANTAGE_FACTOR, BASELINE, COUNTS, LONE, REWARD_KL as RETURN_KL, TO_GO, WHITEN_TOKENS
-from grpo_calc.choices.rewards import REWARD_CLIP, REWARD_KL, WHITEN
+from grpo_calc.choices.rewards import OVERLONG, REWARD_CLIP, REWARD_KL, WHITEN
 from grpo_calc.choices.sampler import SAMPLER_GATE
 from grpo_calc.choices.shaped import RETURNS, SHAPED_CLIP, WHITEN_SHAPED
 
@@ -98,6 +98,7 @@ ROLES: Mapping[str, Mapping[str, Bindings]] = {
         "group_std": {"advantage": Use("scaled_advantage")},
         "leave_one_out_std": {"advantage": Use("scaled_advantage"), "scale_std": "leave_one_out_std"},
         "batch_std": {"advantage": Use("scaled_advantage"), "scale_std": "batch_std"},
+        "group_mean": {"advantage": Use("scaled_advantage"), "scale_std": "group_mean"},
     },
     "std_eps": {
         "add_if_any": {"scale": Use("std_plus_eps_if_any", group_std="scale_std")},
@@ -108,6 +109,7 @@ ROLES: Mapping[str, Mapping[str, Bindings]] = {
     "rewards": {"sum_first": {}, "normalise_each": {}, "normalise_first": {}},  # what they bind depends on the rewards' names
     "unscored": {"left_out": {}, "zero": {}},
     "reward_clip": REWARD_CLIP,
+    "overlong": OVERLONG,
     "reward_kl": {**REWARD_KL, **RETURN_KL},
     "to_go": TO_GO,
     "lone": LONE,
@@ -241,6 +243,7 @@ NEUTRAL: Mapping[str, str] = MappingProxyType(
         "rewards": "sum_first",
         "unscored": "left_out",
         "reward_clip": "none",
+        "overlong": "none",
         "reward_kl": "none",
         "to_go": "carry",
         "lone": "zero",
@@ -297,7 +300,7 @@ PARAMETERS: Mapping[str, tuple[float, float, float]] = {
     "tie_tol": (1e-12, 0.0, 1.0),
     "max_length": (math.nan, 1e-300, math.inf),
     "divisor": (math.nan, 1e-300, math.inf),
-    "dual_clip": (3.0, 1.0, math.inf),
+    "dual_clip": (3.0, 1 + 1e-12, math.inf),
     "delta": (math.nan, 0.0, math.inf),
     "ratio_cap": (2.0, 0.0, math.inf),
     "tau_pos": (1.0, 1e-300, math.inf),
@@ -324,6 +327,8 @@ PARAMETERS: Mapping[str, tuple[float, float, float]] = {
     "old_beta": (0.0, -math.inf, math.inf),
     "length_eps": (1e-8, 0.0, math.inf),
     "kl_divisor": (math.nan, 1e-300, math.inf),
+    "overlong_max": (math.nan, 0.0, math.inf),
+    "overlong_cache": (math.nan, 1e-300, math.inf),
     "gamma": (1.0, 0.0, 1.0),
     "reward_beta": (0.001, -math.inf, math.inf),
     "lone_scale": (1.0, 1e-300, math.inf),
@@ -345,42 +350,6 @@ PARAMETERS: Mapping[str, tuple[float, float, float]] = {
     "gate_high": (math.nan, -math.inf, math.inf),
 }
 
-# Other words for a role or parameter and for its values, as trainers and reports spell them.
-KEY_ALIASES: Mapping[str, str] = {
-    "adv": "advantage",
-    "agg": "reduction",
-    "aggregation": "reduction",
-    "loss_agg_mode": "reduction",
-    "ratio_level": "ratio",
-    "epsilon": "eps",
-    "clip_range": "eps",
-    "epsilon_high": "eps_high",
-    "epsilon_low": "eps_low",
-}
-VALUE_ALIASES: Mapping[str, Mapping[str, str]] = {
-    "reduction": {
-        "seq-mean-token-mean": "completion_mean",
-        "token-mean": "token_mean",
-        "seq-mean-token-sum": "completion_sum",
-        "token-sum": "token_sum",
-        "seq-mean-token-sum-norm": "constant_length",
-    },
-    "kl": {"kl_proxy": "proxy", "(r-1)^2": "proxy"},
-    "scale": {"std": "group_std"},
-    "std_eps": {"clamp": "at_least", "root": "inside_root", "plus": "add"},
-}
-# Keys that stand for several at once: what each value changes.
-SPREAD_KEYS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
-    "advantage": {
-        "given": {"baseline": "given", "scale": "none"},
-        "group_mean": {"baseline": "group_mean", "scale": "none"},
-        "group_mean_std": {"baseline": "group_mean", "scale": "group_std"},
-        "leave_one_out": {"baseline": "leave_one_out", "scale": "none"},
-        "loo": {"baseline": "leave_one_out", "scale": "none"},
-    },
-}
-
-
 
 def compose(bindings: Bindings) -> Bindings:
     """The bindings with every wrap put around its name, in the order of the roles.
@@ -388,7 +357,7 @@ def compose(bindings: Bindings) -> Bindings:
     A choice that changes a value other roles give binds ``wrap:<name>:<role>`` to a :class:`Use` that reads ``@``, the value
     so far; that value keeps a name of its own, ``<name>_before_<role>``. A name that the recipe does not have stays absent.
     """
-    defaults = {"weighted_objective": "token_objective", "scale_std": "group_std", **COUNTS, **SHARED}
+    defaults = {"weighted_objective": "token_objective", "scale_std": "group_std", **COUNTS, **SHARED, **MISMATCH}
     if bindings.get("counted") not in (None, "kept"):  # counted for another reason than that the rest was rejected
         defaults |= {"given_counted": "counted", "advantage_counted": "counted"}
     merged: dict[str, Binding] = {**defaults, **bindings}

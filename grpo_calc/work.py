@@ -62,11 +62,13 @@ class Worked:
         self.plan: Plan = plan(self.recipe, levels, targets)
         if "gap" in self.plan.missing.values():  # worked only for a recipe that goes along a completion
             inputs["gap"] = table.gap
-            self.plan = plan(self.recipe, {**levels, "gap": Level.TOKEN}, targets)
+            levels["gap"] = Level.TOKEN
+            self.plan = plan(self.recipe, levels, targets)
         unset = next((lacks for lacks in self.plan.missing.values() if lacks in PARAMETERS), None)
         if unset is not None:
             raise Problem("work.no_parameter", recipe=self.recipe.name, parameter=unset)
-        self._inputs = inputs
+        self._wide = self.plan
+        self._inputs, self._levels = inputs, levels
         self._shape = Shape(table.token_offsets, table.group_offsets)
         self._known: dict[str, Any] = {}
 
@@ -84,7 +86,7 @@ class Worked:
     def level(self, name: str) -> Level:
         """The level a name lives at in this recipe."""
         lead = self._lead(name)
-        return self.plan.levels[lead]
+        return self._wide.levels[lead]
 
     def has(self, name: str) -> bool:
         """Whether this recipe on this table has the name."""
@@ -103,7 +105,7 @@ class Worked:
 
     def _run(self, leads: list[str]) -> dict[str, Any]:
         small = self.table.token_count <= BLOCK
-        part = self.plan if small else self.plan.upstream(leads)
+        part = self._wide if small else self._wide.upstream(leads)
         wanted = list(part.levels) if small else leads
         with np.errstate(all="ignore"):
             values = run(part, self._inputs, self._shape, wanted)
@@ -111,7 +113,7 @@ class Worked:
         for name in (*(step.name for step in part.steps), *leads):
             if name not in values:
                 continue
-            level = self.plan.levels[name]
+            level = self._wide.levels[name]
             value = _finished(values[name], level, self._rows(level))
             fresh[name] = value
             if small or level is not Level.TOKEN:
@@ -127,14 +129,21 @@ class Worked:
         }[level]
 
     def _lead(self, name: str) -> str:
-        lead = self.plan.leads.get(name, name)
-        if lead in self.plan.levels:
+        if name not in self._wide.leads and name not in self._wide.levels and name not in self._wide.missing:
+            self._widen(name)
+        lead = self._wide.leads.get(name, name)
+        if lead in self._wide.levels:
             return lead
-        lacks = self.plan.missing.get(name)
+        lacks = self._wide.missing.get(name)
         if lacks:
             raise Problem("work.lacks", name=name, lacks=lacks)
         known = ", ".join(n for n in self.plan.leads if n not in self.recipe.parameters)
         raise Problem("work.no_column", name=name, recipe=self.recipe.name, known=known)
+
+    def _widen(self, name: str) -> None:
+        """Plan one more name: a column that is asked for and that no output of this recipe needs."""
+        if name in catalogue() or name in self.recipe.bindings:
+            self._wide = plan(self.recipe, self._levels, [*self._wide.leads, *self._wide.missing, name])
 
     @property
     def loss(self) -> float:
@@ -202,12 +211,27 @@ def _findings(worked: Worked) -> Iterable[Note]:
         if (flat & (sizes > 1)).any():
             yield note("note.zero_spread", count=int((flat & (sizes > 1)).sum()))
         yield from _disagreement(worked)
+    yield from _held(worked)
     if worked.has("loss") and np.isnan(worked["loss"]):
         undefined = np.isnan(worked["token_loss"])
         if worked.level("token_loss") is Level.COMPLETION:
             undefined = np.repeat(undefined, np.diff(table.token_offsets))
         if undefined.any():
             yield note("note.undefined", count=int(undefined.sum()))
+
+
+def _held(worked: Worked) -> Iterable[Note]:
+    """What a recipe holds back: a division by no spread, a log-ratio at its clamp."""
+    if worked.recipe.roles["scale"] == "leave_one_out_std" and worked.has("leave_one_out_std"):
+        spread = worked["group_spread"][worked.table.group_of_completion]
+        alike = (worked["leave_one_out_std"] == 0) & (spread > 0)
+        if alike.any():
+            yield note("note.others_alike", count=int(alike.sum()))
+    if worked.recipe.roles["ratio"] == "token_clamped" and worked.has("ratio"):
+        limit = worked.recipe.parameters["log_ratio_clamp"]
+        beyond = np.abs(worked["log_ratio"]) > limit
+        if beyond.any():
+            yield note("note.clamped", count=int(beyond.sum()), limit=limit)
 
 
 def _disagreement(worked: Worked) -> Iterable[Note]:

@@ -112,17 +112,20 @@ def leave_one_out_mean(reward, group_mean, group_size):
 
 
 @column("std of others", latex=r"\sigma_{R,-i}", en="leave-one-out std", zh="其余回答的标准差", source="NeMo-RL: baseline and std both without the completion itself")
-def leave_one_out_std(reward, group_mean, group_std, group_size):
-    """The sample standard deviation of the group's other completions, from the group's own (``ddof`` 1). One value a completion.
+def leave_one_out_std(reward, group_mean, group_std, group_size, ddof):
+    """The standard deviation of the group's other completions, from the group's own. One value a completion.
 
-    Taking out a deviation ``d`` leaves ``(G - 1) std^2 - d^2 G / (G - 1)``, over ``G - 2``; what rounding leaves is 0.
+    The divisor is ``G - 1 - ddof``. Taking out a deviation ``d`` leaves ``(G - ddof) std^2 - d^2 G / (G - 1)``; what
+    rounding leaves of that is 0.
 
-    >>> round(leave_one_out_std(1.0, 0.5, 0.5773502691896258, 4.0), 12), leave_one_out_std(1.0, 0.25, 0.5, 4.0)
-    (0.57735026919, 0.0)
+    >>> round(leave_one_out_std(1.0, 0.5, 0.5773502691896258, 4.0, 1.0), 12)
+    0.57735026919
+    >>> leave_one_out_std(1.0, 0.25, 0.5, 4.0, 1.0)
+    0.0
     """
-    square = (group_size - 1) * group_std**2
+    square = (group_size - ddof) * group_std**2
     others = square - (reward - group_mean) ** 2 * (group_size / maximum(group_size - 1, 1.0))
-    return where(others <= 1e-12 * square, 0.0, sqrt(maximum(others, 0.0) / maximum(group_size - 2, 1.0)))
+    return where(others <= 1e-12 * square, 0.0, sqrt(maximum(others, 0.0) / maximum(group_size - 1 - ddof, 1.0)))
 
 
 @column("std+eps or 1", latex=r"\sigma_R+\varepsilon_A", en="std + eps, 1 where there is none", zh="标准差 + eps，为零则取 1", source="NeMo-RL: what has no variation is not scaled")

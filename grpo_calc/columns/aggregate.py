@@ -68,8 +68,8 @@ def has_tokens(length):
 
 @column("B_n", latex="B_{n>0}", en="completions with tokens", zh="非空回答数", source="verl 0.9.1, OpenRLHF 0.11.2")
 def nonempty(has_tokens: Completion, over) -> Batch:
-    """The number of completions that have a token that counts."""
-    return over.sum(has_tokens)
+    """The number of completions that have a token that counts; 1 where none has, for nothing is divided by 0."""
+    return maximum(over.sum(has_tokens), 1.0)
 
 
 @column("n+eps", latex=r"n+\varepsilon_n", en="count plus a small number", zh="计数加小量", source="OpenRLHF 0.11.2, NeMo-RL, ROLL: counts plus 1e-8")
@@ -86,6 +86,12 @@ def count_plus(x, length_eps):
 def groups(over: Group) -> Batch:
     """The number of groups."""
     return over.count()
+
+
+@column("N_g", en="tokens of the group", zh="组内 token 数", source=DAPO)
+def group_tokens(length: Completion, over) -> Group:
+    """The number of kept tokens of a group; 1 where it has none, for nothing is divided by 0."""
+    return maximum(over.sum(length), 1.0)
 
 
 @column("mean x", latex=r"\bar x", en="mean over the completion's tokens", zh="回答内均值", source=GRPO)
@@ -114,14 +120,20 @@ def mean_across(x: Completion, over) -> Batch:
 
 @column("sum x / N", latex=r"\Sigma x / N", en="sum over all tokens' number", zh="求和除以 token 总数", source=DAPO)
 def tokens_across(x: Completion, tokens, over) -> Batch:
-    """The sum over completions divided by the number of kept tokens."""
-    return over.sum(x) / tokens
+    """The sum over completions divided by the number of kept tokens; 0 for an empty batch."""
+    return over.sum(x) / maximum(tokens, 1.0)
 
 
 @column("sum x", latex=r"\Sigma x", en="sum over completions", zh="各回答求和", source="a token sum")
 def sum_across(x: Completion, over) -> Batch:
     """The sum over completions."""
     return over.sum(x)
+
+
+@column("max x", latex=r"\max x", en="largest of all completions", zh="各回答的最大值", source="grpo-calc, a diagnostic")
+def max_across(x: Completion, over) -> Batch:
+    """The largest over completions."""
+    return over.max(x)
 
 
 @column("sum x / D", latex=r"\Sigma x / D", en="sum over a given divisor", zh="求和除以给定除数", source="a divisor given")
@@ -161,7 +173,7 @@ def mean_across_slope(completions):
 @column("1/N", latex="1/N", en="share in a token mean", zh="token 均值的份额", source=DAPO)
 def tokens_across_slope(tokens):
     """d (sum / N) / d (a completion's sum): ``1 / N``."""
-    return 1 / tokens
+    return 1 / maximum(tokens, 1.0)
 
 
 @column("1/D", latex="1/D", en="share with a given divisor", zh="给定除数的份额", source="a divisor given")

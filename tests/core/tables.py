@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -133,19 +134,23 @@ def distances(drawn: Table) -> Iterator[float]:
 
 def with_parameters(worked_by: Recipe) -> Recipe:
     """The recipe with a value for each parameter that has none."""
-    lacking = {name: GIVEN.get(name, 2) for name in PARAMETERS if name not in worked_by.parameters}
-    return worked_by.change(**lacking)
+    return with_values(worked_by, {n: GIVEN.get(n, 2) for n in PARAMETERS if n not in worked_by.parameters})
+
+
+def with_values(worked_by: Recipe, values: Mapping[str, float]) -> Recipe:
+    """The recipe with other parameters and the same roles: said by a user, a bound may imply the role that has it."""
+    return replace(worked_by, parameters={**worked_by.parameters, **values})
 
 
 def named() -> list[Recipe]:
     """Every published recipe, as it is and with ``TIGHT``, so that batches cross its bounds."""
     rows = [with_parameters(recipe(name)) for name in RECIPES]
-    return [*rows, *(row.change(**TIGHT) for row in rows)]
+    return [*rows, *(with_values(row, TIGHT) for row in rows)]
 
 
 def combined() -> list[Recipe]:
     """Recipes in which every two of the ``COMBINED`` choices meet at least once."""
-    grpo = with_parameters(recipe("grpo", **TIGHT))
+    grpo = with_values(with_parameters(recipe("grpo")), TIGHT)
     return [grpo.change(**roles) for roles in pairwise(COMBINED)]
 
 

@@ -138,10 +138,13 @@ class Segments:
         self.offsets = offsets
         self.counts = offsets[1:] - offsets[:-1]
         self._full = self.counts > 0
+        self._no_gap = bool(self._full.all())
         # reduceat reads a row at every start; an empty segment would repeat its neighbour's, so it is left out.
-        self._starts = offsets[:-1][self._full]
+        self._starts = offsets[:-1] if self._no_gap else offsets[:-1][self._full]
 
     def _reduce(self, x: Array, ufunc: str) -> Array:
+        if self._no_gap and len(self._starts):
+            return getattr(namespace(x), ufunc).reduceat(x, self._starts)
         result = self.counts * 0.0
         if len(self._starts):
             result[self._full] = getattr(namespace(x), ufunc).reduceat(x, self._starts)

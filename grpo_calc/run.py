@@ -15,7 +15,7 @@ from grpo_calc.ops import Array, namespace
 from grpo_calc.over import Counted, Segments, segments
 from grpo_calc.plan import BEFORE, Plan, Step
 
-BLOCK = 20_000
+BLOCK = 32_000
 """Tokens a block: large enough that calls cost little, small enough that a block's few live columns stay in cache."""
 
 Form = tuple[str, Level]

@@ -1,8 +1,8 @@
 """From tokens to one number: within a completion, then across completions; and the figures of the batch.
 
-A reduction is two choices, each with its slope: how tokens of a completion are joined (mean, sum, sum over a constant), and
-how completions are (mean, sum over all tokens, sum, sum over a given divisor). ``share`` is the product of the slopes:
-d loss / d token_loss.
+A reduction is two choices, each with its slope: how tokens of a completion are joined (mean, sum, sum over a constant),
+and how completions are (mean, sum over all tokens, sum, sum over a given divisor). ``share`` is the product of the
+slopes: d loss / d token_loss.
 """
 
 from grpo_calc.column import Batch, Completion, Group, Token, column, quantity
@@ -24,25 +24,69 @@ quantity("x", "x", en="a column", zh="某一列")
 
 @column("n", en="completion length", zh="回答长度", source="the number of kept tokens")
 def length(over: Token) -> Completion:
-    """The number of kept tokens of a completion."""
+    """The number of kept tokens of a completion.
+
+    Shape: one value a completion. Unit: a count.
+    Equation: ``n_i``, where ``i`` is the completion and masked tokens are left out.
+    Errors: none raised.
+    Source: GRPO, arXiv:2402.03300, eq. 3: ``|o_i|``.
+
+    >>> from numpy import array
+    >>> from grpo_calc.over import Segments
+    >>> length(Segments(array([0, 2, 2]))).tolist()
+    [2.0, 0.0]
+    """
     return over.count()
 
 
 @column("N", en="tokens", zh="token 数", source="the number of kept tokens")
 def tokens(length: Completion, over) -> Batch:
-    """The number of kept tokens of the batch."""
+    """The number of kept tokens of the batch.
+
+    Shape: one value for the batch. Unit: a count.
+    Equation: ``N = Σ_i n_i``, where ``n_i`` is the length of completion ``i``.
+    Errors: none raised.
+    Source: DAPO, arXiv:2503.14476, eq. 8.
+
+    >>> from numpy import array
+    >>> from grpo_calc.over import Segments
+    >>> tokens(array([2.0, 0.0, 3.0]), Segments(array([0, 3]))).tolist()
+    [5.0]
+    """
     return over.sum(length)
 
 
 @column("B", en="completions", zh="回答数", source="the number of completions, empty ones too")
 def completions(over: Completion) -> Batch:
-    """The number of completions, empty ones too."""
+    """The number of completions, empty ones too.
+
+    Shape: one value for the batch. Unit: a count.
+    Equation: ``B``, where every completion of every group counts.
+    Errors: none raised.
+    Source: GRPO, arXiv:2402.03300, eq. 3: ``G``, here over all groups of the batch.
+
+    >>> from numpy import array
+    >>> from grpo_calc.over import Segments
+    >>> completions(Segments(array([0, 3]))).tolist()
+    [3.0]
+    """
     return over.count()
 
 
 @column("T", en="width of the batch", zh="批的宽度", source="the positions of a completion in the padded batch")
 def width(positions: Completion, over) -> Batch:
-    """The positions of the padded batch: those of its longest completion, masked ones too."""
+    """The positions of the padded batch: those of its longest completion, masked ones too.
+
+    Shape: one value for the batch. Unit: a count.
+    Equation: ``T = max_i T_i``, where ``T_i`` are the positions of completion ``i``.
+    Errors: none raised.
+    Source: a padded batch of shape (B, T).
+
+    >>> from numpy import array
+    >>> from grpo_calc.over import Segments
+    >>> width(array([4.0, 8.0]), Segments(array([0, 2]))).tolist()
+    [8.0]
+    """
     return over.max(positions)
 
 
@@ -50,15 +94,31 @@ def width(positions: Completion, over) -> Batch:
 def area(completions, width):
     """All positions of the padded batch, masked ones too.
 
+    Shape: one value for the batch. Unit: a count.
+    Equation: ``B T``, where ``B`` is the number of completions and ``T`` the width.
+    Errors: none raised.
+    Source: a padded batch of shape (B, T).
+
     >>> area(4.0, 8.0)
     32.0
     """
     return completions * width
 
 
-@column("n>0", latex="[n>0]", en="completion with tokens", zh="非空回答", source="verl 0.9.1, OpenRLHF 0.11.2: empty completions are not counted")
+@column(
+    "n>0",
+    latex="[n>0]",
+    en="completion with tokens",
+    zh="非空回答",
+    source="verl 0.9.1, OpenRLHF 0.11.2: empty completions are not counted",
+)
 def has_tokens(length):
-    """1 where a completion has a token that counts, else 0.
+    """1 where a completion has a kept token, else 0.
+
+    Shape: one value a completion. Unit: 0 or 1.
+    Equation: ``[n > 0]``, where ``n`` is the completion's length.
+    Errors: none raised.
+    Source: verl 0.9.1, OpenRLHF 0.11.2: empty completions are not counted.
 
     >>> has_tokens(3.0), has_tokens(0.0)
     (1.0, 0.0)
@@ -68,13 +128,35 @@ def has_tokens(length):
 
 @column("B_n", latex="B_{n>0}", en="completions with tokens", zh="非空回答数", source="verl 0.9.1, OpenRLHF 0.11.2")
 def nonempty(has_tokens: Completion, over) -> Batch:
-    """The number of completions that have a token that counts; 1 where none has, for nothing is divided by 0."""
+    """The number of completions that have a kept token.
+
+    Shape: one value for the batch. Unit: a count.
+    Equation: ``Σ_i [n_i > 0]``, where ``n_i`` is the length of completion ``i``.
+    Errors: none raised.
+    Source: verl 0.9.1, OpenRLHF 0.11.2.
+
+    >>> from numpy import array
+    >>> from grpo_calc.over import Segments
+    >>> nonempty(array([1.0, 0.0, 1.0]), Segments(array([0, 3]))).tolist()
+    [2.0]
+    """
     return maximum(over.sum(has_tokens), 1.0)
 
 
-@column("n+eps", latex=r"n+\varepsilon_n", en="count plus a small number", zh="计数加小量", source="OpenRLHF 0.11.2, NeMo-RL, ROLL: counts plus 1e-8")
+@column(
+    "n+eps",
+    latex=r"n+\varepsilon_n",
+    en="count plus a small number",
+    zh="计数加小量",
+    source="OpenRLHF 0.11.2, NeMo-RL, ROLL: counts plus 1e-8",
+)
 def count_plus(x, length_eps):
-    """A count that something is divided by, plus a small number: nothing is divided by 0.
+    """A count with a small number added, so that nothing is divided by 0.
+
+    Shape: one value a row of ``x``. Unit: a count.
+    Equation: ``x + eps``, where ``eps`` is ``length_eps``.
+    Errors: none raised.
+    Source: OpenRLHF 0.11.2, NeMo-RL, ROLL: counts plus 1e-8.
 
     >>> count_plus(4.0, 0.5)
     4.5
@@ -84,107 +166,279 @@ def count_plus(x, length_eps):
 
 @column("groups", latex=r"\#\text{groups}", en="groups", zh="组数", source="the number of groups")
 def groups(over: Group) -> Batch:
-    """The number of groups."""
+    """The number of groups.
+
+    Shape: one value for the batch. Unit: a count.
+    Equation: the number of rows one level below the batch, where a row is a prompt with its completions.
+    Errors: none raised.
+    Source: GRPO, arXiv:2402.03300, eq. 3: the outer expectation over prompts.
+
+    >>> from numpy import array
+    >>> from grpo_calc.over import Segments
+    >>> groups(Segments(array([0, 2]))).tolist()
+    [2.0]
+    """
     return over.count()
 
 
 @column("N_g", en="tokens of the group", zh="组内 token 数", source=DAPO)
 def group_tokens(length: Completion, over) -> Group:
-    """The number of kept tokens of a group; 1 where it has none, for nothing is divided by 0."""
+    """The number of kept tokens of a group; 1 where it has none, for nothing is divided by 0.
+
+    Shape: one value a group. Unit: a count.
+    Equation: ``max(Σ_i n_i, 1)``, where ``n_i`` is the length of completion ``i``.
+    Errors: none raised.
+    Source: DAPO, arXiv:2503.14476, eq. 8: the paper's own divisor.
+
+    >>> from numpy import array
+    >>> from grpo_calc.over import Segments
+    >>> group_tokens(array([2.0, 3.0, 0.0]), Segments(array([0, 2, 3]))).tolist()
+    [5.0, 1.0]
+    """
     return maximum(over.sum(length), 1.0)
 
 
 @column("mean x", latex=r"\bar x", en="mean over the completion's tokens", zh="回答内均值", source=GRPO)
 def mean_within(x: Token, over) -> Completion:
-    """The mean over a completion's tokens; 0 for an empty completion."""
+    """The mean over a completion's tokens.
+
+    Shape: one value a completion. Unit: that of ``x``.
+    Equation: ``(1/n) Σ_t x_t``, where ``t`` runs over the completion's ``n`` kept tokens.
+    Errors: none raised; 0 for an empty completion.
+    Source: GRPO, arXiv:2402.03300, eq. 3.
+
+    >>> from numpy import array
+    >>> from grpo_calc.over import Segments
+    >>> mean_within(array([1.0, 3.0, 5.0]), Segments(array([0, 2, 2, 3]))).tolist()
+    [2.0, 0.0, 5.0]
+    """
     return over.mean(x)
 
 
 @column("sum x", latex=r"\Sigma x", en="sum over the completion's tokens", zh="回答内求和", source=DAPO)
 def sum_within(x: Token, over) -> Completion:
-    """The sum over a completion's tokens."""
+    """The sum over a completion's tokens.
+
+    Shape: one value a completion. Unit: that of ``x``.
+    Equation: ``Σ_t x_t``, where ``t`` runs over the completion's kept tokens.
+    Errors: none raised; 0 for an empty completion.
+    Source: DAPO, arXiv:2503.14476, eq. 8.
+
+    >>> from numpy import array
+    >>> from grpo_calc.over import Segments
+    >>> sum_within(array([1.0, 3.0, 5.0]), Segments(array([0, 2, 3]))).tolist()
+    [4.0, 5.0]
+    """
     return over.sum(x)
 
 
-@column("sum x / L", latex=r"\Sigma x / L", en="sum over a constant length", zh="回答内求和除以常数长度", source=DR_GRPO)
+@column(
+    "sum x / L", latex=r"\Sigma x / L", en="sum over a constant length", zh="回答内求和除以常数长度", source=DR_GRPO
+)
 def constant_within(x: Token, max_length, over) -> Completion:
-    """The sum over a completion's tokens divided by a constant length."""
+    """The sum over a completion's tokens, over a constant length.
+
+    Shape: one value a completion. Unit: that of ``x``.
+    Equation: ``(1/L) Σ_t x_t``, where ``L`` is ``max_length``, the same for every completion.
+    Errors: none raised; 0 for an empty completion.
+    Source: Dr. GRPO, arXiv:2503.20783, sec. 3.2.
+
+    >>> from numpy import array
+    >>> from grpo_calc.over import Segments
+    >>> constant_within(array([1.0, 3.0, 5.0]), 4.0, Segments(array([0, 2, 3]))).tolist()
+    [1.0, 1.25]
+    """
     return over.sum(x) / max_length
 
 
 @column("mean x", latex=r"\bar x", en="mean over completions", zh="各回答的均值", source=GRPO)
 def mean_across(x: Completion, over) -> Batch:
-    """The mean over completions, empty ones too."""
+    """The mean over completions, empty ones too.
+
+    Shape: one value for the batch. Unit: that of ``x``.
+    Equation: ``(1/B) Σ_i x_i``, where ``i`` runs over all ``B`` completions of the batch.
+    Errors: none raised; undefined (NaN) where a value it reads is.
+    Source: GRPO, arXiv:2402.03300, eq. 3.
+
+    >>> from numpy import array
+    >>> from grpo_calc.over import Segments
+    >>> mean_across(array([1.0, 2.0, 6.0]), Segments(array([0, 3]))).tolist()
+    [3.0]
+    """
     return over.mean(x)
 
 
 @column("sum x / N", latex=r"\Sigma x / N", en="sum over all tokens' number", zh="求和除以 token 总数", source=DAPO)
 def tokens_across(x: Completion, tokens, over) -> Batch:
-    """The sum over completions divided by the number of kept tokens; 0 for an empty batch."""
+    """The sum over completions, over the number of all kept tokens.
+
+    Shape: one value for the batch. Unit: that of ``x``.
+    Equation: ``(1/N) Σ_i x_i``, where ``x_i`` is a completion's sum and ``N`` the number of kept tokens.
+    Errors: none raised; undefined (NaN) where no token is kept.
+    Source: DAPO, arXiv:2503.14476, eq. 8 (there a group's tokens; here the batch's, as trainers have it).
+
+    >>> from numpy import array
+    >>> from grpo_calc.over import Segments
+    >>> tokens_across(array([1.0, 2.0, 6.0]), array([9.0]), Segments(array([0, 3]))).tolist()
+    [1.0]
+    """
     return over.sum(x) / maximum(tokens, 1.0)
 
 
 @column("sum x", latex=r"\Sigma x", en="sum over completions", zh="各回答求和", source="a token sum")
 def sum_across(x: Completion, over) -> Batch:
-    """The sum over completions."""
+    """The sum over completions.
+
+    Shape: one value for the batch. Unit: that of ``x``.
+    Equation: ``Σ_i x_i``, where ``i`` runs over all completions of the batch.
+    Errors: none raised; undefined (NaN) where a value it reads is.
+    Source: verl 0.9.1, loss_agg_mode token-sum.
+
+    >>> from numpy import array
+    >>> from grpo_calc.over import Segments
+    >>> sum_across(array([1.0, 2.0, 6.0]), Segments(array([0, 3]))).tolist()
+    [9.0]
+    """
     return over.sum(x)
 
 
-@column("max x", latex=r"\max x", en="largest of all completions", zh="各回答的最大值", source="grpo-calc, a diagnostic")
+@column(
+    "max x", latex=r"\max x", en="largest of all completions", zh="各回答的最大值", source="grpo-calc, a diagnostic"
+)
 def max_across(x: Completion, over) -> Batch:
-    """The largest over completions."""
+    """The largest over completions.
+
+    Shape: one value for the batch. Unit: that of ``x``.
+    Equation: ``max_i x_i``, where ``i`` runs over all completions of the batch.
+    Errors: none raised; undefined (NaN) where a value it reads is.
+    Source: grpo-calc, a diagnostic.
+
+    >>> from numpy import array
+    >>> from grpo_calc.over import Segments
+    >>> max_across(array([1.0, 2.0, 6.0]), Segments(array([0, 3]))).tolist()
+    [6.0]
+    """
     return over.max(x)
 
 
-@column("sum x / D", latex=r"\Sigma x / D", en="sum over a given divisor", zh="求和除以给定除数", source="a divisor given")
+@column(
+    "sum x / D", latex=r"\Sigma x / D", en="sum over a given divisor", zh="求和除以给定除数", source="a divisor given"
+)
 def divisor_across(x: Completion, divisor, over) -> Batch:
-    """The sum over completions divided by a given number."""
+    """The sum over completions, over a given number.
+
+    Shape: one value for the batch. Unit: that of ``x``.
+    Equation: ``(1/D) Σ_i x_i``, where ``D`` is ``divisor``.
+    Errors: none raised; undefined (NaN) where a value it reads is.
+    Source: trainers that divide by a global count or a constant.
+
+    >>> from numpy import array
+    >>> from grpo_calc.over import Segments
+    >>> divisor_across(array([1.0, 2.0, 6.0]), 4.5, Segments(array([0, 3]))).tolist()
+    [2.0]
+    """
     return over.sum(x) / divisor
 
 
 @column("1/n", latex="1/n", en="share in a completion mean", zh="回答内均值的份额", source=GRPO)
 def mean_within_slope(length):
-    """d (completion mean) / d (a token): ``1 / n``.
+    """What one token weighs in its completion's mean.
 
-    >>> mean_within_slope(4.0)
-    0.25
+    Shape: one value a completion. Unit: none.
+    Equation: ``1 / n``, where ``n`` is the completion's length.
+    Errors: none raised; 1 for an empty completion, which has no token to weigh.
+    Source: GRPO, arXiv:2402.03300, eq. 3, its derivative.
+
+    >>> mean_within_slope(4.0), mean_within_slope(0.0)
+    (0.25, 1.0)
     """
     return 1 / maximum(length, 1.0)
 
 
 @column("1", en="share in a sum", zh="求和的份额", source="calculus")
 def sum_slope():
-    """d (sum) / d (a term) = 1."""
+    """What one term weighs in a sum.
+
+    Shape: one value for the batch. Unit: none.
+    Equation: ``d (Σ x) / d x = 1``, where ``x`` is any term.
+    Errors: none raised.
+    Source: calculus; tests prove it against automatic differentiation.
+
+    >>> sum_slope()
+    1.0
+    """
     return 1.0
 
 
 @column("1/L", latex="1/L", en="share with a constant length", zh="常数长度的份额", source=DR_GRPO)
 def constant_within_slope(max_length):
-    """d (sum / L) / d (a token): ``1 / L``."""
+    """What one token weighs in a sum over a constant length.
+
+    Shape: one value for the batch. Unit: none.
+    Equation: ``1 / L``, where ``L`` is ``max_length``.
+    Errors: none raised; undefined (NaN) where a value it reads is.
+    Source: Dr. GRPO, arXiv:2503.20783, sec. 3.2, its derivative.
+
+    >>> constant_within_slope(4.0)
+    0.25
+    """
     return 1 / max_length
 
 
 @column("1/B", latex="1/B", en="share in a batch mean", zh="批均值的份额", source=GRPO)
 def mean_across_slope(completions):
-    """d (mean over completions) / d (a completion): ``1 / B``."""
+    """What one completion weighs in the batch's mean.
+
+    Shape: one value for the batch. Unit: none.
+    Equation: ``1 / B``, where ``B`` is the number of completions.
+    Errors: none raised; undefined (NaN) where a value it reads is.
+    Source: GRPO, arXiv:2402.03300, eq. 3, its derivative.
+
+    >>> mean_across_slope(4.0)
+    0.25
+    """
     return 1 / completions
 
 
 @column("1/N", latex="1/N", en="share in a token mean", zh="token 均值的份额", source=DAPO)
 def tokens_across_slope(tokens):
-    """d (sum / N) / d (a completion's sum): ``1 / N``."""
+    """What one completion's sum weighs in the mean over all tokens.
+
+    Shape: one value for the batch. Unit: none.
+    Equation: ``1 / N``, where ``N`` is the number of kept tokens.
+    Errors: none raised; undefined where no token is kept.
+    Source: DAPO, arXiv:2503.14476, eq. 8, its derivative.
+
+    >>> tokens_across_slope(8.0)
+    0.125
+    """
     return 1 / maximum(tokens, 1.0)
 
 
 @column("1/D", latex="1/D", en="share with a given divisor", zh="给定除数的份额", source="a divisor given")
 def divisor_across_slope(divisor):
-    """d (sum / D) / d (a completion's sum): ``1 / D``."""
+    """What one completion's sum weighs under a given divisor.
+
+    Shape: one value for the batch. Unit: none.
+    Equation: ``1 / D``, where ``D`` is ``divisor``.
+    Errors: none raised; undefined (NaN) where a value it reads is.
+    Source: trainers that divide by a global count or a constant.
+
+    >>> divisor_across_slope(2.0)
+    0.5
+    """
     return 1 / divisor
 
 
 @column("share", latex=r"w_t", en="share of a token's loss", zh="token 损失的份额", source="calculus")
 def share(within, across):
-    """d loss / d token_loss: what one token's loss weighs in the batch's; denominators and all.
+    """What one token's loss weighs in the batch's loss, denominators and all.
+
+    Shape: one value a completion, or one for the batch. Unit: none.
+    Equation: ``w_t = d loss / d l_t = w v``, where ``w`` is the token's share in its completion and ``v`` the
+    completion's in the batch.
+    Errors: none raised; undefined (NaN) where a value it reads is.
+    Source: calculus; tests prove it against automatic differentiation.
 
     >>> share(0.25, 0.5)
     0.125
@@ -196,6 +450,11 @@ def share(within, across):
 def objective(surrogate_objective, beta, kl):
     """Surrogate objective minus beta times KL: to be raised. The article calls it the total GRPO.
 
+    Shape: one value for the batch. Unit: that of the advantage.
+    Equation: ``J = S - beta KL``, where ``S`` is the surrogate objective and ``KL`` the KL, reduced alike.
+    Errors: none raised; undefined (NaN) where a value it reads is.
+    Source: GRPO, arXiv:2402.03300, eq. 3.
+
     >>> objective(0.5, 0.1, 0.2)
     0.48
     """
@@ -204,59 +463,205 @@ def objective(surrogate_objective, beta, kl):
 
 @column("-S", latex="-S", en="policy loss (to lower)", zh="策略损失（越小越好）", source=GRPO)
 def policy_loss(surrogate_objective):
-    """Minus the surrogate objective: to be lowered."""
+    """Minus the surrogate objective: to be lowered.
+
+    Shape: one value for the batch. Unit: that of the advantage.
+    Equation: ``-S``, where ``S`` is the surrogate objective.
+    Errors: none raised; undefined (NaN) where a value it reads is.
+    Source: GRPO, arXiv:2402.03300, eq. 3, sign turned.
+
+    >>> policy_loss(0.5)
+    -0.5
+    """
     return -surrogate_objective
 
 
 @column("L", en="loss (to lower)", zh="损失（越小越好）", source=GRPO)
 def loss(objective):
-    """Minus the objective: to be lowered."""
+    """Minus the objective: to be lowered.
+
+    Shape: one value for the batch. Unit: that of the advantage.
+    Equation: ``L = -J``, where ``J`` is the objective.
+    Errors: none raised; undefined (NaN) where a value it reads is.
+    Source: GRPO, arXiv:2402.03300, eq. 3, sign turned.
+
+    >>> loss(0.48)
+    -0.48
+    """
     return -objective
 
 
-@column("KL sum", latex=r"\Sigma\mathrm{KL}", en="completion's KL sum", zh="回答内 KL 之和", source="grpo-calc, a diagnostic")
+@column(
+    "KL sum",
+    latex=r"\Sigma\mathrm{KL}",
+    en="completion's KL sum",
+    zh="回答内 KL 之和",
+    source="grpo-calc, a diagnostic",
+)
 def completion_kl_sum(token_kl: Token, over) -> Completion:
-    """The sum of a completion's token KLs."""
+    """The sum of a completion's token KLs.
+
+    Shape: one value a completion. Unit: nats.
+    Equation: ``Σ_t KL_t``, where ``KL_t`` is the recipe's KL of token ``t``.
+    Errors: none raised; undefined (NaN) where a value it reads is.
+    Source: grpo-calc, a diagnostic.
+
+    >>> from numpy import array
+    >>> from grpo_calc.over import Segments
+    >>> completion_kl_sum(array([0.5, 0.25, 1.0]), Segments(array([0, 2, 3]))).tolist()
+    [0.75, 1.0]
+    """
     return over.sum(token_kl)
 
 
-@column("KL/token", latex=r"\mathrm{KL}/N", en="KL, mean over tokens", zh="KL（按 token 平均）", source="grpo-calc, a diagnostic")
+@column(
+    "KL/token",
+    latex=r"\mathrm{KL}/N",
+    en="KL, mean over tokens",
+    zh="KL（按 token 平均）",
+    source="grpo-calc, a diagnostic",
+)
 def kl_token_mean(completion_kl_sum: Completion, tokens, over) -> Batch:
-    """The mean token KL, whatever the recipe's reduction."""
+    """The mean token KL, whatever the recipe's reduction.
+
+    Shape: one value for the batch. Unit: nats.
+    Equation: ``(1/N) Σ_i Σ_t KL_t``, where ``N`` is the number of kept tokens.
+    Errors: none raised; undefined (NaN) where a value it reads is.
+    Source: grpo-calc, a diagnostic.
+
+    >>> from numpy import array
+    >>> from grpo_calc.over import Segments
+    >>> kl_token_mean(array([0.75, 1.0]), array([7.0]), Segments(array([0, 2]))).tolist()
+    [0.25]
+    """
     return over.sum(completion_kl_sum) / tokens
 
 
-@column("clipped", latex=r"\#\text{clipped}", en="clipped tokens", zh="被裁剪的 token 数", source="grpo-calc, a diagnostic")
+@column(
+    "clipped", latex=r"\#\text{clipped}", en="clipped tokens", zh="被裁剪的 token 数", source="grpo-calc, a diagnostic"
+)
 def completion_clipped(clipped: Token, over) -> Completion:
-    """The number of clipped tokens of a completion."""
+    """The number of clipped tokens of a completion.
+
+    Shape: one value a completion. Unit: a count.
+    Equation: ``Σ_t c_t``, where ``c_t`` is the flag ``clipped`` of token ``t``.
+    Errors: none raised; undefined (NaN) where a value it reads is.
+    Source: grpo-calc, a diagnostic.
+
+    >>> from numpy import array
+    >>> from grpo_calc.over import Segments
+    >>> completion_clipped(array([1.0, 1.0, 0.0]), Segments(array([0, 2, 3]))).tolist()
+    [2.0, 0.0]
+    """
     return over.sum(clipped)
 
 
-@column("clipped low", latex=r"\#\text{low}", en="tokens clipped below", zh="下侧被裁剪的 token 数", source="grpo-calc, a diagnostic")
+@column(
+    "clipped low",
+    latex=r"\#\text{low}",
+    en="tokens clipped below",
+    zh="下侧被裁剪的 token 数",
+    source="grpo-calc, a diagnostic",
+)
 def completion_clipped_low(clipped_low: Token, over) -> Completion:
-    """The number of a completion's tokens that are clipped below."""
+    """The number of a completion's tokens that are clipped below.
+
+    Shape: one value a completion. Unit: a count.
+    Equation: ``Σ_t c_t``, where ``c_t`` is the flag ``clipped_low`` of token ``t``.
+    Errors: none raised; undefined (NaN) where a value it reads is.
+    Source: grpo-calc, a diagnostic.
+
+    >>> from numpy import array
+    >>> from grpo_calc.over import Segments
+    >>> completion_clipped_low(array([1.0, 1.0, 0.0]), Segments(array([0, 2, 3]))).tolist()
+    [2.0, 0.0]
+    """
     return over.sum(clipped_low)
 
 
-@column("clipped high", latex=r"\#\text{high}", en="tokens clipped above", zh="上侧被裁剪的 token 数", source="grpo-calc, a diagnostic")
+@column(
+    "clipped high",
+    latex=r"\#\text{high}",
+    en="tokens clipped above",
+    zh="上侧被裁剪的 token 数",
+    source="grpo-calc, a diagnostic",
+)
 def completion_clipped_high(clipped_high: Token, over) -> Completion:
-    """The number of a completion's tokens that are clipped above."""
+    """The number of a completion's tokens that are clipped above.
+
+    Shape: one value a completion. Unit: a count.
+    Equation: ``Σ_t c_t``, where ``c_t`` is the flag ``clipped_high`` of token ``t``.
+    Errors: none raised; undefined (NaN) where a value it reads is.
+    Source: grpo-calc, a diagnostic.
+
+    >>> from numpy import array
+    >>> from grpo_calc.over import Segments
+    >>> completion_clipped_high(array([1.0, 1.0, 0.0]), Segments(array([0, 2, 3]))).tolist()
+    [2.0, 0.0]
+    """
     return over.sum(clipped_high)
 
 
-@column("clip frac", latex=r"f_{\text{clip}}", en="clip fraction", zh="裁剪比例", source="TRL 1.16, clip_ratio/region_mean")
+@column(
+    "clip frac", latex=r"f_{\text{clip}}", en="clip fraction", zh="裁剪比例", source="TRL 1.16, clip_ratio/region_mean"
+)
 def clip_fraction(completion_clipped: Completion, tokens, over) -> Batch:
-    """Clipped tokens over all kept tokens."""
+    """Clipped tokens, over all kept tokens.
+
+    Shape: one value for the batch. Unit: none.
+    Equation: ``(1/N) Σ_i c_i``, where ``c_i`` counts those of completion ``i`` and ``N`` the kept tokens.
+    Errors: none raised; undefined (NaN) where a value it reads is.
+    Source: TRL 1.16, clip_ratio/region_mean.
+
+    >>> from numpy import array
+    >>> from grpo_calc.over import Segments
+    >>> clip_fraction(array([2.0, 0.0]), array([8.0]), Segments(array([0, 2]))).tolist()
+    [0.25]
+    """
     return over.sum(completion_clipped) / tokens
 
 
-@column("clip frac low", latex=r"f_{\text{low}}", en="clip fraction, low side", zh="下侧裁剪比例", source="TRL 1.16, clip_ratio/low_mean")
+@column(
+    "clip frac low",
+    latex=r"f_{\text{low}}",
+    en="clip fraction, low side",
+    zh="下侧裁剪比例",
+    source="TRL 1.16, clip_ratio/low_mean",
+)
 def clip_low_fraction(completion_clipped_low: Completion, tokens, over) -> Batch:
-    """Tokens clipped below over all kept tokens."""
+    """Tokens clipped below, over all kept tokens.
+
+    Shape: one value for the batch. Unit: none.
+    Equation: ``(1/N) Σ_i c_i``, where ``c_i`` counts those of completion ``i`` and ``N`` the kept tokens.
+    Errors: none raised; undefined (NaN) where a value it reads is.
+    Source: TRL 1.16, clip_ratio/low_mean.
+
+    >>> from numpy import array
+    >>> from grpo_calc.over import Segments
+    >>> clip_low_fraction(array([2.0, 0.0]), array([8.0]), Segments(array([0, 2]))).tolist()
+    [0.25]
+    """
     return over.sum(completion_clipped_low) / tokens
 
 
-@column("clip frac high", latex=r"f_{\text{high}}", en="clip fraction, high side", zh="上侧裁剪比例", source="TRL 1.16, clip_ratio/high_mean")
+@column(
+    "clip frac high",
+    latex=r"f_{\text{high}}",
+    en="clip fraction, high side",
+    zh="上侧裁剪比例",
+    source="TRL 1.16, clip_ratio/high_mean",
+)
 def clip_high_fraction(completion_clipped_high: Completion, tokens, over) -> Batch:
-    """Tokens clipped above over all kept tokens."""
+    """Tokens clipped above, over all kept tokens.
+
+    Shape: one value for the batch. Unit: none.
+    Equation: ``(1/N) Σ_i c_i``, where ``c_i`` counts those of completion ``i`` and ``N`` the kept tokens.
+    Errors: none raised; undefined (NaN) where a value it reads is.
+    Source: TRL 1.16, clip_ratio/high_mean.
+
+    >>> from numpy import array
+    >>> from grpo_calc.over import Segments
+    >>> clip_high_fraction(array([2.0, 0.0]), array([8.0]), Segments(array([0, 2]))).tolist()
+    [0.25]
+    """
     return over.sum(completion_clipped_high) / tokens

@@ -32,11 +32,11 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 class Table:
     """One batch.
 
-    ``tokens`` and ``completions`` hold the given columns by their canonical names (``logp_new``, ``reward`` ...), float64,
-    one value a row of that level; ``texts`` holds token columns that are text (``token``, ``token_id``).
+    ``tokens`` and ``completions`` hold the given columns by their canonical names (``logp_new``, ``reward`` ...),
+    float64, one value a row of that level; ``texts`` holds token columns that are text (``token``, ``token_id``).
     Completion *c* is the token rows ``token_offsets[c]:token_offsets[c + 1]``; group *g* the completions
-    ``group_offsets[g]:group_offsets[g + 1]``. ``row`` is each token's 1-based row as the user had it; ``masked`` the same
-    batch with its masked tokens kept (and a token column ``mask``), or ``None`` when nothing was masked.
+    ``group_offsets[g]:group_offsets[g + 1]``. ``row`` is each token's 1-based row as the user had it; ``masked`` the
+    same batch with its masked tokens kept (and a token column ``mask``), or ``None`` when nothing was masked.
     """
 
     tokens: Mapping[str, Floats]
@@ -122,18 +122,21 @@ class Table:
         mask: Any = None,
         source: str = "",
         texts: Mapping[str, Any] = _NOTHING,
+        rewards: Mapping[str, Any] = _NOTHING,
         **columns: Any,
     ) -> Table:
         """A table from one entry a completion: ragged lists, or padded (B, T) arrays with a ``mask``.
 
         A column whose entries are numbers (``reward``) is a completion column; one whose entries are sequences
         (``logp_new``) a token column. A flat ``logp_new`` means completions of one token each. Without ``group_id``
-        all completions are one group; that is noted.
+        all completions are one group; that is noted. ``rewards`` gives several rewards by name, each as a column
+        ``reward_<name>``.
 
         >>> table = Table.from_arrays(group_id=["a", "a"], reward=[1, 0], logp_new=[[-1, -2], [-3]])
         >>> table.token_count, table.completion_count, table.group_count
         (3, 2, 1)
         """
+        columns |= {f"reward_{name}": value for name, value in rewards.items()}
         columns = {name: _rows(value) for name, value in columns.items() if value is not None}
         if not columns or not next(iter(columns.values())):
             raise Problem("table.empty", source=source or "table")
@@ -159,7 +162,9 @@ class Table:
             notes.append(note("note.one_group"))
         return Table.assemble(
             tokens=flat,
-            completions={name: np.array(_numbers(name, value), dtype=np.float64) for name, value in completions.items()},
+            completions={
+                name: np.array(_numbers(name, value), dtype=np.float64) for name, value in completions.items()
+            },
             lengths=np.array(lengths, dtype=np.int64),
             group_id=[str(i) for i in group_id],
             completion_id=[str(i) for i in (range(1, count + 1) if completion_id is None else completion_id)],
@@ -228,7 +233,10 @@ def _unmasked(whole: Table) -> Table:
     return replace(
         whole,
         tokens={name: value[keep] for name, value in whole.tokens.items() if name != "mask"},
-        texts={name: [text for text, kept_here in zip(value, keep, strict=True) if kept_here] for name, value in whole.texts.items()},
+        texts={
+            name: [text for text, kept_here in zip(value, keep, strict=True) if kept_here]
+            for name, value in whole.texts.items()
+        },
         token_offsets=kept.astype(np.int64),
         row=whole.row[keep],
         notes=(*whole.notes, note("note.masked", count=int(len(keep) - keep.sum()))),
@@ -245,11 +253,23 @@ def _checked(table: Table) -> Table:
         bad = ~np.isfinite(values)
         if bad.any():
             first = int(np.argmax(bad))
-            raise Problem("table.not_finite", source=table.source or "table", row=int(table.row[first]), column=name, seen=values[first])
+            raise Problem(
+                "table.not_finite",
+                source=table.source or "table",
+                row=int(table.row[first]),
+                column=name,
+                seen=values[first],
+            )
         sentinel = np.isin(values, SENTINELS)
         if sentinel.any():
             first = int(np.argmax(sentinel))
-            raise Problem("table.sentinel", source=table.source or "table", row=int(table.row[first]), column=name, seen=values[first])
+            raise Problem(
+                "table.sentinel",
+                source=table.source or "table",
+                row=int(table.row[first]),
+                column=name,
+                seen=values[first],
+            )
         positive = int((values > LARGEST_LOGP).sum())
         if positive:
             notes.append(note("note.positive_logp", column=name, count=positive))
@@ -257,7 +277,13 @@ def _checked(table: Table) -> Table:
         values = table.completions.get(name)
         if values is not None and not np.isfinite(values).all():
             first = int(np.argmax(~np.isfinite(values)))
-            raise Problem("table.not_finite_completion", source=table.source or "table", completion=table.completion_id[first], column=name, seen=values[first])
+            raise Problem(
+                "table.not_finite_completion",
+                source=table.source or "table",
+                completion=table.completion_id[first],
+                column=name,
+                seen=values[first],
+            )
     empty = int((np.diff(table.token_offsets) == 0).sum())
     if empty and table.tokens:  # without log-probs no completion has tokens, and the reader says so
         notes.append(note("note.empty_completions", count=empty))
@@ -293,7 +319,9 @@ def _numbers(name: str, values: Sequence[Any]) -> list[float]:
         raise Problem("table.not_numbers", column=name) from None
 
 
-def _lengths(tokens: Mapping[str, list[Any]], masks: list[Any] | None, texts: Mapping[str, Any], count: int) -> list[int]:
+def _lengths(
+    tokens: Mapping[str, list[Any]], masks: list[Any] | None, texts: Mapping[str, Any], count: int
+) -> list[int]:
     for values in (*tokens.values(), *([masks] if masks is not None else []), *texts.values()):
         if any(_is_rows(entry) for entry in values):
             return [len(_rows(entry)) if _is_rows(entry) else 1 for entry in values]

@@ -3,15 +3,25 @@
 from grpo_calc.column import column, quantity
 from grpo_calc.ops import clip
 
-quantity("overlong_max", "L_max", latex=r"L_{\max}", en="length from which the penalty is whole", zh="惩罚达到最大的长度")
-quantity("overlong_cache", "L_cache", latex=r"L_{\text{cache}}", en="lengths over which the penalty grows", zh="惩罚递增的长度区间")
+quantity(
+    "overlong_max", "L_max", latex=r"L_{\max}", en="length from which the penalty is whole", zh="惩罚达到最大的长度"
+)
+quantity(
+    "overlong_cache",
+    "L_cache",
+    latex=r"L_{\text{cache}}",
+    en="lengths over which the penalty grows",
+    zh="惩罚递增的长度区间",
+)
 
 
-@column("R_len", latex=r"R_{\text{length}}", en="overlong penalty", zh="过长惩罚", source="DAPO, arXiv:2503.14476, eq. 13")
+@column(
+    "R_len", latex=r"R_{\text{length}}", en="overlong penalty", zh="过长惩罚", source="DAPO, arXiv:2503.14476, eq. 13"
+)
 def overlong_penalty(length, overlong_max, overlong_cache):
-    """0 up to ``L_max - L_cache`` tokens, from there linearly to -1 at ``L_max``, and -1 beyond. One value a completion.
+    """0 up to ``L_max - L_cache`` tokens, from there linearly to -1 at ``L_max``, and -1 beyond.
 
-    It starts at ``L_max - L_cache``, not at ``L_cache`` nor at ``L_max``. Source: DAPO, eq. 13.
+    One value a completion, in units of the reward. It starts at ``L_max - L_cache``, not at ``L_cache`` nor at ``L_max``. Source: DAPO, eq. 13.
 
     >>> overlong_penalty(80.0, 100.0, 20.0), overlong_penalty(85.0, 100.0, 20.0), overlong_penalty(101.0, 100.0, 20.0)
     (0.0, -0.25, -1.0)

@@ -126,7 +126,9 @@ def _levels(function: Callable[..., Any], whole: bool) -> tuple[Mapping[str, Lev
         if gives is None or len(finer) != 1 or (min(finer) <= gives and not scan):
             raise ValueError(f"{function.__name__}: a reduction consumes one finer level and gives a coarser one")
         if Level.TOKEN in finer and gives is not Level.COMPLETION and not scan and not whole:
-            raise ValueError(f"{function.__name__}: tokens are reduced to completions, and those further: blocks end there")
+            raise ValueError(
+                f"{function.__name__}: tokens are reduced to completions, and those further: blocks end there"
+            )
     elif annotated:
         raise ValueError(f"{function.__name__}: only a reduction consumes a level")
     return MappingProxyType(annotated), gives

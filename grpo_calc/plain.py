@@ -16,7 +16,9 @@ def clipped_objective(ratio: Array, advantage: Array, eps_low: float = 0.2, eps_
     (1.2, -1.5)
     """
     clipped_ratio = clip.clipped_ratio(ratio, eps_low, eps_high)
-    return surrogate.token_objective(surrogate.surrogate(ratio, advantage), surrogate.clipped_surrogate(clipped_ratio, advantage))
+    return surrogate.token_objective(
+        surrogate.surrogate(ratio, advantage), surrogate.clipped_surrogate(clipped_ratio, advantage)
+    )
 
 
 def kl_proxy(ratio: Array) -> Array:

@@ -1,4 +1,4 @@
-"""The plan: a recipe's names resolved to columns in working order, each with its level and the pass that computes it."""
+"""The plan: a recipe's names resolved to columns in working order, each with its level and the pass that works it."""
 
 from __future__ import annotations
 
@@ -73,7 +73,9 @@ class Plan(NamedTuple):
         for step in reversed(self.steps):
             if step.name in wanted:
                 wanted.update(step.reads)
-        return Plan(self.recipe, tuple(s for s in self.steps if s.name in wanted), self.levels, self.leads, self.missing)
+        return Plan(
+            self.recipe, tuple(s for s in self.steps if s.name in wanted), self.levels, self.leads, self.missing
+        )
 
 
 class _Missing(Exception):
@@ -157,7 +159,13 @@ class _Build:
         step = Step(name, column, level, MappingProxyType(arguments), consumes, time, counted)
         for parameter, read in arguments.items():
             if parameter != "over" and self.levels[read] > step.row(parameter):
-                raise Problem("recipe.too_fine", name=name, read=read, level=self.levels[read].name.lower(), wants=step.row(parameter).name.lower())
+                raise Problem(
+                    "recipe.too_fine",
+                    name=name,
+                    read=read,
+                    level=self.levels[read].name.lower(),
+                    wants=step.row(parameter).name.lower(),
+                )
         self.steps[name] = step
         self.levels[name], self.times[name] = level, step.time
         return name
@@ -168,7 +176,7 @@ class _Build:
         return self._guarded(name, wanted) if wanted in self.bindings else None
 
     def _time(self, level: Level, consumes: Level | None, reads: list[str]) -> int:
-        """A token's step waits for the next pass where it reads the end of one; a batch's or group's waits for the end."""
+        """A token's step waits for the next pass where it reads the end of one; a batch's or group's for the end."""
         latest = max((self.times[read] for read in reads), default=BEFORE)
         if not reads:
             return BEFORE  # a count: offsets alone

@@ -33,7 +33,6 @@ class Verb(NamedTuple):
     latex_wants: tuple[int, ...] | None = None
 
 
-@dataclass(frozen=True, eq=False)
 class Sym:
     """An expression. Arithmetic on it gives a larger expression; nothing is simplified."""
 
@@ -131,7 +130,7 @@ PLUS = Verb("+", "{0}+{1}", "{0} + {1}", "{0} + {1}", ADD, (ADD, ADD))
 MINUS = Verb("-", "{0}-{1}", "{0} - {1}", "{0} - {1}", ADD, (ADD, MULTIPLY))
 TIMES = Verb("*", "{0}*{1}", r"{0} \cdot {1}", "{0} * {1}", MULTIPLY, (MULTIPLY, MULTIPLY))
 DIVIDE = Verb("/", "{0}/{1}", r"\frac{{{0}}}{{{1}}}", "{0} / {1}", MULTIPLY, (MULTIPLY, NEGATE), (COMPARE, COMPARE))
-# Every engine reads =-x^2 as (-x)^2: the base and the exponent are atoms, and a minus sign takes a power in parentheses.
+# Every engine reads =-x^2 as (-x)^2: base and exponent are atoms, and a minus sign takes a power in parentheses.
 RAISE = Verb("**", "{0}^{1}", "{{{0}}}^{{{1}}}", "{0}^{1}", POWER, (ATOM, ATOM), (ATOM, COMPARE))
 MINUS_SIGN = Verb("neg", "-{0}", "-{0}", "-{0}", NEGATE, (ATOM,))
 GREATER = Verb(">", "{0}>{1}", "{0} > {1}", "{0} > {1}", COMPARE, (ADD, ADD))

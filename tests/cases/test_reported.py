@@ -122,6 +122,11 @@ def noted(key: str, sentence: str) -> Callable[[Case], str]:
     return lambda case: sentence if key in case.notes() else ""
 
 
+def kl_at_start(case: Case) -> float:
+    """The KL where the reference is the policy that the run starts from."""
+    return case.work({**case.given, "logp_ref": case.given["logp_new"]})["kl"]
+
+
 READ: Mapping[str, Callable[[Case], Any]] = {
     "advantage": per_completion("advantage"),
     "advantage_float32": per_completion("advantage"),  # single precision: within the case's tolerance
@@ -174,7 +179,7 @@ READ: Mapping[str, Callable[[Case], Any]] = {
     "loss_geometric": batch("loss"),
     "ratio_product": per_token("ratio", ratio_level="product"),
     "loss_product": batch("loss", ratio_level="product"),
-    "expected_at_step0_if_ref_is_start": lambda case: case.work(case.given | {"logp_ref": case.given["logp_new"]})["kl"],
+    "expected_at_step0_if_ref_is_start": kl_at_start,
     "loss_batch_token_mean": batch("loss"),
     "loss_group_token_mean": batch("loss", agg="group_token_mean"),
     "per_group": per_group,

@@ -51,10 +51,16 @@ def delta_surrogate(ratio, advantage, delta):
 
 
 @column("d(-min)", latex=r"\partial(-\min)", en="slope of -min in log r, ratio bounded", zh="有上界时 -min 对 log r 的斜率", source="calculus")
-def delta_slope(advantage, ratio, clipped, delta):
-    """d (-objective) / d log r with delta: ``-A r`` where the unclipped side is taken and ``r <= delta``, else 0.
+def delta_slope(advantage, ratio, clipped, delta, eps_low, eps_high):
+    """d (-objective) / d log r with delta: ``-A r`` where the side that is taken moves with the ratio, else 0.
 
-    >>> delta_slope(-1.0, 1.5, 0.0, 2.0), delta_slope(-1.0, 3.0, 0.0, 2.0)
+    The unclipped side moves up to ``delta``; the clipped one inside the clip range, where it is taken if ``delta`` lies there
+    too. One value a token.
+
+    >>> delta_slope(-1.0, 1.5, 0.0, 2.0, 0.2, 0.2), delta_slope(-1.0, 3.0, 0.0, 2.0, 0.2, 0.2)
     (1.5, 0.0)
+    >>> delta_slope(-1.0, 1.15, 1.0, 1.1, 0.2, 0.2)
+    1.15
     """
-    return where(ratio <= delta, -advantage * ratio * (1 - clipped), 0.0)
+    inside = (ratio >= 1 - eps_low) & (ratio <= 1 + eps_high)
+    return where(where(clipped > 0, inside, ratio <= delta), -advantage * ratio, 0.0)

@@ -114,8 +114,7 @@ def _clipping(worked: Any, at: Version) -> dict[str, Any]:
     if at < (0, 17):
         beyond = worked["surrogate"] < worked["clipped_surrogate"]  # a bug of 0.16: it counts the side that is not clipped
         return {"clip_ratio": _mean(worked, name, beyond.astype(float))}
-    product = worked.recipe.roles["ratio"] == "sequence_product" and at < (0, 24)
-    if at < (1, 9) and (product or worked.recipe.roles["ratio"] != "sequence_product"):
+    if at < (1, 9):
         least, most = means[0], means[1]
     else:
         least, most = np.nanmin(_by_completion(worked, name, low)), np.nanmax(_by_completion(worked, name, high))

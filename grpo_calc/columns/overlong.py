@@ -21,7 +21,8 @@ quantity(
 def overlong_penalty(length, overlong_max, overlong_cache):
     """0 up to ``L_max - L_cache`` tokens, from there linearly to -1 at ``L_max``, and -1 beyond.
 
-    One value a completion, in units of the reward. It starts at ``L_max - L_cache``, not at ``L_cache`` nor at ``L_max``. Source: DAPO, eq. 13.
+    One value a completion, in units of the reward. It starts at ``L_max - L_cache``, not at ``L_cache`` nor at
+    ``L_max``. Source: DAPO, eq. 13.
 
     >>> overlong_penalty(80.0, 100.0, 20.0), overlong_penalty(85.0, 100.0, 20.0), overlong_penalty(101.0, 100.0, 20.0)
     (0.0, -0.25, -1.0)

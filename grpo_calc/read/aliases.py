@@ -25,7 +25,7 @@ _WORDS = {
     "logprob_old old_logp old_logps old_log_prob",
     "logp_ref": "ref_per_token_logps ref_log_prob ref_log_probs base_action_log_probs ref_logprobs "
     "reference_policy_logprobs log_probs_ref logprobs_ref log_prob_ref logprob_ref ref_logp ref_logps",
-    "logp_sampler": "sampling_per_token_logps rollout_log_probs generation_logprobs generation_log_probs "
+    "logp_sampler": "logp_rollout sampling_per_token_logps rollout_log_probs generation_logprobs generation_log_probs "
     "inference_logprobs output_token_logprobs sampler_logp sampler_logprobs",
     "prob_new": "",
     "prob_old": "",

@@ -51,7 +51,10 @@ COMBINED: Mapping[str, Sequence[str]] = {
     ),
     "counted": ("all", "mask"),
     "kl_base": ("ref", "old"),
-    "reduction": ("completion_mean", "token_mean", "completion_sum", "constant_length", "token_sum", "given_divisor"),
+    "reduction": (
+        *("completion_mean", "token_mean", "completion_sum", "constant_length", "token_sum", "given_divisor"),
+        "group_token_mean",
+    ),
     "kl": ("k1", "k2", "k3", "abs", "proxy", "none"),
 }
 """The choices that are combined, two by two; what trainers add to these is proved against their own outputs."""

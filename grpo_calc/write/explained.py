@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TextIO
 
 from grpo_calc.say import say
 from grpo_calc.work import Worked
 from grpo_calc.write.lines import Line, lines, text
 from grpo_calc.write.page import FAINT, INKS, Page
-from grpo_calc.write.rows import STAGES
 
 
 def write_explained(worked: Worked, row: int, out: TextIO, *, lang: str = "en") -> None:
@@ -16,11 +16,9 @@ def write_explained(worked: Worked, row: int, out: TextIO, *, lang: str = "en") 
     page = Page(out)
     found = lines(worked, row)
     page.line((say("cli.explained", lang, row=row, recipe=worked.recipe.name), "bold"))
-    for stage in STAGES:
-        here = [line for line in found if line.stage == stage]
-        if here:
-            page.heading(say(f"cli.stage_{stage}", lang), stage)
-        for line in here:
+    for stage, told in groupby(found, key=lambda line: line.stage):
+        page.heading(say(f"cli.stage_{stage}", lang), stage)
+        for line in told:
             _add(page, line, lang)
     page.line()
     page.item(say("cli.sign", lang), "")

@@ -8,13 +8,14 @@ from typing import NamedTuple
 import numpy as np
 
 from grpo_calc.column import Label, Level, label
-from grpo_calc.plan import Plan, Step
+from grpo_calc.over import BELOW
+from grpo_calc.plan import Step
 from grpo_calc.say import Problem
 from grpo_calc.sym import plain
 from grpo_calc.sym import worked as substituted
 from grpo_calc.work import Worked
 from grpo_calc.write.numbers import short
-from grpo_calc.write.rows import STAGES, stage
+from grpo_calc.write.rows import STAGES, called, stage
 
 LISTED = 8
 """A reduction over more rows than this lists the first ones and the last."""
@@ -45,9 +46,18 @@ def lines(worked: Worked, row: int) -> list[Line]:
     place = _Place(worked, _token(worked, row))
     aims = [name for name in AIMS if worked.has(name)]
     plan = worked.plan.upstream(aims)
-    computed = [place.line(step) for step in plan.steps if step.reads or step.consumes is not None]
+    computed = [place.line(step) for step in _by_stage(plan.steps) if step.reads or step.consumes is not None]
     given = sorted((place.given(name) for name in place.needed(plan.steps)), key=lambda line: line.source)
-    return [*given, *sorted(computed, key=lambda line: STAGES.index(line.stage))]
+    return [*given, *computed]
+
+
+def _by_stage(steps: Sequence[Step]) -> Iterator[Step]:
+    """Steps in an order they can be worked in, each stage told as far as it goes before the next one is."""
+    waiting = {step.name: step for step in steps}
+    while waiting:
+        ready = [step for step in waiting.values() if not waiting.keys() & set(step.reads)]
+        first = min(ready, key=lambda step: STAGES.index(stage(step, step.name)))
+        yield waiting.pop(first.name)
 
 
 def _token(worked: Worked, row: int) -> int:
@@ -59,12 +69,6 @@ def _token(worked: Worked, row: int) -> int:
     if (whole.row == row).any():
         raise Problem("cli.masked_token", row=row)
     raise Problem("cli.no_token", row=row, last=int(whole.row.max(initial=0)))
-
-
-def called(plan: Plan, name: str) -> Label:
-    """What a name is called in a plan: as its own step is, else as the quantity is."""
-    step = plan.step(name)
-    return step.label if step is not None and step.name == name else label(name)
 
 
 class _Place:
@@ -100,13 +104,24 @@ class _Place:
 
     def line(self, step: Step) -> Line:
         shown = stage(step, step.name)
-        formula = plain(step.expression, lambda name: called(self.worked.plan, name).symbol)
+        formula = plain(step.expression, lambda name: self.symbol(step, name))
         numbers = substituted(
-            step.expression, lambda name: short(self.number(name)), lambda name: self.listed(step, name)
+            step.expression, lambda name: self.spelled(step, name), lambda name: self.listed(step, name)
         )
         return Line(
             step.name, step.label, shown, step.level, formula, numbers, self.number(step.name), step.column.source
         )
+
+    def symbol(self, step: Step, name: str) -> str:
+        """What a step's formula calls a name; its own value one row below is called ``[t+1]``."""
+        return f"{step.label.symbol}[t+1]" if name == BELOW else called(self.worked.plan, name).symbol
+
+    def spelled(self, step: Step, name: str) -> str:
+        """A name's number in a step's worked line; below a completion's last token there is nothing, and it is 0."""
+        if name != BELOW:
+            return short(self.number(name))
+        token, (_, last) = self.at[Level.TOKEN], self._under(Level.TOKEN, Level.COMPLETION)
+        return short(float(self.values[step.name][token + 1])) if token + 1 < last else "0"
 
     def listed(self, step: Step, name: str | None) -> str:
         """The numbers a reduction reads, shortened where they are many."""

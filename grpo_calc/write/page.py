@@ -5,7 +5,6 @@ Widths are counted in cells, so Chinese text and emoji line up.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TextIO
 
@@ -38,8 +37,10 @@ INKS = {
 """The same colours as letters, to be read on black and on white."""
 FAINT = "dim"
 
-# What may stand alone on a line: a run of spaces, a wide character, or a word; with the marks that cling to it.
-_UNIT = re.compile(r" +|[（“《]*(?:[⺀-￿]|[^ ⺀-￿“]+)[，。；：、！？）》”]*|.")
+_WIDE = "\u2e80"
+"""From here on a character takes two cells and a line may break beside it."""
+_OPENING, _CLOSING = "（“《", "，。；：、！？）》”"
+"""Marks that cling to what follows them, and to what precedes them."""
 
 
 class Page:
@@ -87,7 +88,7 @@ def wrapped(text: str, width: int) -> list[str]:
     """
     width = max(width, 2)
     lines, line = [], ""
-    for unit in _UNIT.findall(text):
+    for unit in _units(text):
         if cell_len(line + unit.rstrip()) <= width:
             line += unit
             continue
@@ -98,6 +99,19 @@ def wrapped(text: str, width: int) -> list[str]:
             lines.append(line[:cut])
             line = line[cut:]
     return [each for each in [*lines, line.rstrip()] if each] or [""]
+
+
+def _units(text: str) -> Iterator[str]:
+    """What may stand alone on a line: a space, a wide character, or a word; each with the marks that cling to it."""
+    unit = ""
+    for character in text:
+        clings = character in _CLOSING or (unit and unit[-1] in _OPENING)
+        parts = unit and (" " in (unit, character) or (_WIDE <= max(unit[-1], character)) or character in _OPENING)
+        if parts and not clings:
+            yield unit
+            unit = ""
+        unit += character
+    yield unit
 
 
 def filled(text: str, width: int) -> str:

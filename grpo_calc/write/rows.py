@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from grpo_calc.column import Label, Level, label
-from grpo_calc.plan import Step
+from grpo_calc.plan import Plan, Step
 from grpo_calc.say import Problem
 from grpo_calc.table import Floats, Integers, Table
 from grpo_calc.work import NAMES, Worked
@@ -38,13 +38,12 @@ LABELS: Mapping[str, Label] = {
 
 STAGES = ("inputs", "advantage", "ratio", "surrogate", "kl", "loss", "gradient")
 _STAGE_OF_FILE = {
-    "given": "inputs",
-    "advantage": "advantage",
-    "ratio": "ratio",
-    "clip": "ratio",
-    "surrogate": "surrogate",
-    "kl": "kl",
-    "gradient": "gradient",
+    **dict.fromkeys(("advantage", "baseline", "overlong", "rewards", "to_go", "whiten"), "advantage"),
+    **dict.fromkeys(("clip", "counted", "geometric", "masks", "ratio", "reject", "sampler"), "ratio"),
+    **dict.fromkeys(
+        ("covariance", "dual_clip", "gate", "likelihood", "soft", "surrogate", "trust", "vespo"), "surrogate"
+    ),
+    **{name: name for name in ("kl", "gradient")},
 }
 _STAGE_OF_NAME = {
     **dict.fromkeys(("logp_new", "logp_old", "logp_ref", "logp_sampler", "reward", "advantage_given"), "inputs"),
@@ -85,6 +84,12 @@ def stage(step: Step | None, name: str) -> str:
         return _STAGE_OF_NAME[step.column.key]
     file = step.column.function.__module__.rpartition(".")[2]
     return _STAGE_OF_FILE.get(file, "loss")
+
+
+def called(plan: Plan, name: str) -> Label:
+    """What a name is called in a plan: as its own step is, else as the quantity is."""
+    step = plan.step(name)
+    return step.label if step is not None and step.name == name else label(name)
 
 
 def level_of(worked: Worked) -> Level:

@@ -15,10 +15,9 @@ from grpo_calc.sym import plain
 from grpo_calc.work import Worked
 from grpo_calc.write.bands import Strip, banded, strip
 from grpo_calc.write.cells import cells
-from grpo_calc.write.lines import called
 from grpo_calc.write.numbers import DOT, short
 from grpo_calc.write.page import FAINT, Page, filled, pushed
-from grpo_calc.write.rows import STAGES, Field, Rows, level_of, rows
+from grpo_calc.write.rows import STAGES, Field, Rows, called, level_of, rows
 
 CLIPPED = "bold #ea580c"
 FIRST, LAST = 20, 10

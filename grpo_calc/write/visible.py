@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
-
 
 def visible(text: str) -> str:
     r"""Control characters as pictures, unseen ones by their number, outer spaces as ``␣``, lone surrogates as ``�``.
@@ -26,6 +24,8 @@ def _seen(character: str) -> str:
         return "␡"
     if 0xD800 <= code <= 0xDFFF:
         return "\N{REPLACEMENT CHARACTER}"
+    import unicodedata
+
     joins = character in "\N{ZERO WIDTH JOINER}\N{VARIATION SELECTOR-16}"  # they belong to an emoji
     hidden = unicodedata.category(character) in {"Cc", "Cf", "Zl", "Zp"} and not joins
     return f"⟨U+{code:04X}⟩" if hidden else character

@@ -1,7 +1,8 @@
 """Time and memory, measured plainly: every case in a process of its own, one thread, medians, ratios within one run.
 
 A case is a function of a benchmark script that returns the work to be timed. ``run`` starts Python on that script for
-each case and repeat, in turns, so that a slow minute of the machine falls on every case alike.
+each case and repeat, in turns, so that a slow minute of the machine falls on every case alike. Time is processor time,
+user and system, so that what else runs on the machine counts little.
 """
 
 import importlib.util
@@ -63,9 +64,9 @@ def case(functions: dict[str, Callable[..., Callable[[], object] | None]], times
 
 def timed(work: Callable[[], object]) -> float:
     """The seconds of one call; its result is let go outside them."""
-    start = time.perf_counter()
+    start = time.process_time()
     result = work()
-    seconds = time.perf_counter() - start
+    seconds = time.process_time() - start
     del result
     return seconds
 

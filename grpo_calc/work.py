@@ -23,7 +23,18 @@ NAMES: Mapping[Level, tuple[str, ...]] = MappingProxyType(
         Level.TOKEN: (
             *("logp_new", "logp_old", "logp_ref", "logp_sampler", "advantage_given"),
             *("log_ratio", "ratio", "clipped_ratio", "surrogate", "clipped_surrogate", "token_objective"),
-            *("clipped", "outside", "k1", "k2", "k3", "kl_proxy", "token_kl", "token_loss", "token_gradient", "gradient"),
+            *(
+                "clipped",
+                "outside",
+                "k1",
+                "k2",
+                "k3",
+                "kl_proxy",
+                "token_kl",
+                "token_loss",
+                "token_gradient",
+                "gradient",
+            ),
         ),
         Level.COMPLETION: ("length", "reward", "advantage_given", "advantage", "mean_ratio", "completion_loss"),
         Level.GROUP: ("group_size", "group_mean", "group_std"),
@@ -41,8 +52,8 @@ SIGN = "objective is to be raised; loss = -objective is to be lowered"
 class Worked:
     """A table worked by a recipe. Immutable; a column is computed when it is asked for.
 
-    ``worked["ratio"]`` is an array, one value a row of the name's level (``worked.level("ratio")``); a batch figure is a
-    float. NaN means undefined (``|log r| > 700``). ``worked.notes`` says what is worth knowing about the result.
+    ``worked["ratio"]`` is an array, one value a row of the name's level (``worked.level("ratio")``); a batch figure is
+    a float. NaN means undefined (``|log r| > 700``). ``worked.notes`` says what is worth knowing about the result.
     """
 
     def __init__(self, table: Table, recipe: Recipe) -> None:
@@ -181,7 +192,7 @@ def work(table: Table, recipe: Recipe | str = "grpo") -> Worked:
 
 
 def _inputs(table: Table) -> dict[str, Floats]:
-    """The table's columns by the names formulas know them by: its advantage is a given one, and what we compute is ours."""
+    """The table's columns by the names formulas know them by: its advantage is a given one; what we compute is ours."""
     columns = {"positions": table.positions, **table.completions, **table.tokens}
     given = {("advantage_given" if name == "advantage" else name): value for name, value in columns.items()}
     return {name: value for name, value in given.items() if name not in catalogue() and name not in PARAMETERS}
@@ -247,4 +258,6 @@ def _disagreement(worked: Worked) -> Iterable[Note]:
     differs = ~np.isclose(given, ours, rtol=1e-4, atol=1e-6)
     if differs.any():
         first = int(np.argmax(differs))
-        yield note("note.advantage_differs", count=int(differs.sum()), given=float(given[first]), ours=float(ours[first]))
+        yield note(
+            "note.advantage_differs", count=int(differs.sum()), given=float(given[first]), ours=float(ours[first])
+        )

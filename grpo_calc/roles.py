@@ -22,6 +22,7 @@ from grpo_calc.choices.likelihood import LIKELIHOOD
 from grpo_calc.choices.masks import ENTROPY, ENTROPY_BONUS, GMPO, OFF_POLICY, SAMPLER_PLACE
 from grpo_calc.choices.mismatch import MISMATCH
 from grpo_calc.choices.objective import DIRECT, GATE, NO_CLIP, OBJECTIVE
+from grpo_calc.choices.padded import PADDED
 from grpo_calc.choices.reduction import DIVISOR, KL_DIVISOR, KL_REDUCTION, REDUCTION, SHARED
 from grpo_calc.choices.reject import MISMATCH_CLAMP, MISMATCH_OF, REJECTION_PLACE, SAMPLER_NORM, RULES, Rejections, bounds
 from grpo_calc.choices.returns import ADVANTAGE_FACTOR, BASELINE, COUNTS, LONE, REWARD_KL as RETURN_KL, TO_GO, WHITEN_TOKENS
@@ -98,6 +99,11 @@ ROLES: Mapping[str, Mapping[str, Bindings]] = {
         "group_std": {"advantage": Use("scaled_advantage")},
         "leave_one_out_std": {"advantage": Use("scaled_advantage"), "scale_std": "leave_one_out_std"},
         "batch_std": {"advantage": Use("scaled_advantage"), "scale_std": "batch_std"},
+        "centred_batch_std": {
+            "advantage": Use("scaled_advantage"),
+            "centred_advantage": Use("centred_advantage"),
+            "scale_std": Use("batch_std", reward="centred_advantage"),
+        },
         "group_mean": {"advantage": Use("scaled_advantage"), "scale_std": "group_mean"},
     },
     "std_eps": {
@@ -190,6 +196,19 @@ ROLES: Mapping[str, Mapping[str, Bindings]] = {
         "all": {},
         "mask": {"counted": Use("unmasked"), **_counted()},
         "near_old": {"counted": Use("near_old"), **_counted()},
+        # Completions that the policy has drifted from count nowhere, by the drift of all their tokens.
+        "on_policy": {
+            "counted": Use("completion_counts"),
+            "logp_behaviour": "logp_old",
+            "mean_drift": Use("mean_within", x="drift", counted="everywhere"),
+            **_counted(),
+        },
+        "on_policy_of_sampler": {
+            "counted": Use("completion_counts"),
+            "logp_behaviour": "logp_sampler",
+            "mean_drift": Use("mean_within", x="drift", counted="everywhere"),
+            **_counted(),
+        },
     },
     "rejection": Rejections(),
     "rejection_place": REJECTION_PLACE,
@@ -197,6 +216,7 @@ ROLES: Mapping[str, Mapping[str, Bindings]] = {
     "reduction": {
         **REDUCTION,
         "completion_each": {**REDUCTION["completion_mean"], "completion_objective": "weighted_objective"},
+        **PADDED,
     },
     "divisor_of": DIVISOR,
     "kl_reduction": KL_REDUCTION,
@@ -230,6 +250,7 @@ ROLES: Mapping[str, Mapping[str, Bindings]] = {
             "wrap:token_kl:ratio": Use("ratio_weighted_kl", x="@"),
             "wrap:kl_slope:ratio": Use("ratio_weighted_kl_slope", slope="@"),
         },
+        "sampler": {f"wrap:{kl}:sampler": Use("weighted", x="@", weight="sampler_weight") for kl in ("token_kl", "kl_slope")},
     },
     "old_kl": OLD_KL,
     "likelihood": LIKELIHOOD,

@@ -45,6 +45,8 @@ WAYS: Mapping[str, tuple[str, str]] = {
 SHARED: Bindings = {
     "length_plus": Use("count_plus", x="length"),
     "kl_within": "within",
+    "length_everywhere": Use("length", counted="everywhere"),
+    "tokens_everywhere": Use("tokens", length="length_everywhere"),
     "all_length": Use("length", counted="given_counted"),
     "all_tokens": Use("tokens", length="all_length"),
     "all_tokens_plus": Use("count_plus", x="all_tokens"),
@@ -64,6 +66,7 @@ DIVISORS: Mapping[str, Binding] = {
     "positions": "area",
     "all_tokens": "all_tokens_plus",
     "width": "width",
+    "everywhere": "tokens_everywhere",
 }
 """What a sum over completions is divided by, where that is not what the reduction itself says."""
 

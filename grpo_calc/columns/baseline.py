@@ -1,11 +1,11 @@
 """Advantages against other baselines: length-weighted (OPO), given (ReMax), only the best (pass@k); their factors."""
 
-from grpo_calc.column import Completion, Group, column, quantity
+from grpo_calc.column import Batch, Completion, Group, column, quantity
 from grpo_calc.ops import absolute, maximum, where
 
 OPO = "OPO, arXiv:2505.23585, eq. 6"
 PASSK = "Pass@k as arXiv:2503.19595; verl 0.9.1, grpo_passk"
-GPG = "GPG, arXiv:2504.02546, eq. 7: alpha"
+GPG = "GPG, arXiv:2504.02546: alpha = B / (B - M), M completions without gradient"
 
 quantity(
     "baseline_reward", "R_b", latex="R_b", en="reward of the greedy completion (given)", zh="贪心回答的奖励（给定）"
@@ -54,9 +54,9 @@ def group_best(reward: Completion, over) -> Group:
 
 
 @column("2nd R", latex="R_{(2)}", en="second reward of the group", zh="组内第二高奖励", source=PASSK)
-def group_second(reward: Completion, over) -> Group:
-    """The second largest reward of a group; undefined where there is one member only."""
-    return over.largest(reward, 2)
+def group_second(reward: Completion, group_best, group_size, over) -> Group:
+    """The second largest reward of a group; of a lone completion its own, so that it has no margin."""
+    return where(group_size > 1, over.largest(reward, 2), group_best)
 
 
 @column("A", en="advantage", zh="优势", source=PASSK)
@@ -103,6 +103,24 @@ def non_zero_reward(reward):
     (1.0, 0.0)
     """
     return where(absolute(reward) > 0, 1.0, 0.0)
+
+
+@column(
+    "G moving", latex=r"G\,[\text{moving}]", en="members of a group that moves", zh="有梯度的组的成员数", source=GPG
+)
+def moving_members(zero_spread, group_size):
+    """The size of a group whose rewards differ, 0 for one whose rewards are all equal: that one has no gradient.
+
+    >>> moving_members(0.0, 4.0), moving_members(1.0, 4.0)
+    (4.0, 0.0)
+    """
+    return where(zero_spread > 0, 0.0, group_size)
+
+
+@column("B_moving", latex=r"B_{\text{moving}}", en="completions with a gradient", zh="有梯度的回答数", source=GPG)
+def moving_completions(moving_members: Group, over) -> Batch:
+    """The number of completions in groups whose rewards differ."""
+    return over.sum(moving_members)
 
 
 @column(

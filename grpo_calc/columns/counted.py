@@ -42,3 +42,13 @@ def where_counted(x, counted) -> Token:
     (2.0, 0.0)
     """
     return where(counted > 0, x, 0.0)
+
+
+@column("m", en="its completion counts", zh="所在回答计入", source="ms-swift 4.6, off_policy_sequence_mask_delta")
+def completion_counts(on_policy_enough) -> Token:
+    """1 for each token of a completion that counts, else 0. One value a token.
+
+    >>> completion_counts(1.0)
+    1.0
+    """
+    return on_policy_enough

@@ -138,7 +138,8 @@ def _reduction(o: Mapping[str, Any], loss: str, at: Version) -> dict[str, Any]:
     if loss == "dr_grpo":
         changes["max_length"] = o["max_completion_length"]
     if loss == "luspo":
-        changes |= {"reduction": "completion_sum"} if at >= (1, 10) or not _by_token(o) else {"reduction": "padded_luspo", "counted": "mask"}
+        padded = "padded_luspo_sequence" if o["importance_sampling_level"] == "sequence" else "padded_luspo"
+        changes |= {"reduction": "completion_sum"} if at >= (1, 10) or not _by_token(o) else {"reduction": padded, "counted": "mask"}
     return changes
 
 
@@ -190,8 +191,9 @@ def _sampler(o: Mapping[str, Any], loss: str, at: Version) -> dict[str, Any]:
     return changes
 
 
-def _kl(o: Mapping[str, Any]) -> dict[str, Any]:
-    if o["beta"] == 0:
+def _kl(o: Mapping[str, Any], at: Version) -> dict[str, Any]:
+    """The KL. Up to 0.15 it is worked whatever beta is; later it is left out where beta is 0."""
+    if o["beta"] == 0 and at >= (0, 16):
         return {"kl": "none", "beta": 0.0}
     return {"kl": "k3", "beta": o["beta"], "kl_weight": "ratio" if o.get("use_bias_correction_kl") else "none"}
 
@@ -214,7 +216,7 @@ def grpo(o: Mapping[str, Any], at: Version) -> Chosen:
         **_accumulation(_steps(o, loss, at)),
         **_entropy(o, loss, at),
         **_sampler(o, loss, at),
-        **_kl(o),
+        **_kl(o, at),
     }
     return Chosen(changes, ignored=_unused(o, loss, at))
 
@@ -250,7 +252,7 @@ def gmpo(o: Mapping[str, Any], at: Version) -> Chosen:
         "reduction": "completion_each",
         **_accumulation(steps),
         **({"entropy": "top_geometric", "top_entropy": top} if top < 1 else {}),
-        **_kl(o),
+        **_kl(o, at),
         "kl_weight": "none",
     }
     used = {*SHARED, "scale_rewards", "multi_objective_aggregation", "top_entropy_quantile"}

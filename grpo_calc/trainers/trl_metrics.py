@@ -72,59 +72,59 @@ def _loss(worked: Any, at: Version) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if at < (0, 16):
         found |= {"completion_length": np.mean(worked["length"])}
-        return found | ({"kl": np.mean(_by_completion(worked, "token_kl"))} if worked.has("token_kl") else {})
+        return found | ({"kl": np.mean(by_completion(worked, "token_kl"))} if worked.has("token_kl") else {})
     if roles["reward_kl"] != "none":
-        found["kl"] = _mean(worked, "old_k1")
+        found["kl"] = mean(worked, "old_k1")
     elif worked.has("token_kl"):
-        found["kl"] = _mean(worked, "token_kl")
+        found["kl"] = mean(worked, "token_kl")
     if "entropy" in table.tokens and at >= (0, 20):
-        found["entropy"] = np.sum(table.tokens["entropy"]) / max(table.token_count, 1)
+        found["entropy"] = mean(worked, "entropy")
     if roles["entropy_bonus"] != "none":
-        steps = worked.recipe.parameters["accumulated_steps"] if roles["reduction"] != "token_mean" or _bnpo(worked) else 1.0
-        found |= {"policy_loss": -worked["objective_before_entropy"] * steps, "entropy_coef": worked.recipe.parameters["entropy_coef"]}
-    if roles["objective"] in CLIPPED:
-        found |= _clipping(worked, at)
+        steps = 1.0 if _per_token(worked) else worked.recipe.parameters["accumulated_steps"]
+        found |= {
+            "policy_loss": -worked["objective_before_entropy"] * steps,
+            "entropy_coef": worked.recipe.parameters["entropy_coef"],
+        }
+    if roles["objective"] in CLIPPED and at < (0, 17):
+        beyond = worked["surrogate"] < worked["clipped_surrogate"]  # a bug of 0.16: it counts the side that is not clipped
+        found["clip_ratio"] = mean(worked, "ratio", beyond.astype(float))
+    elif roles["objective"] in CLIPPED:
+        found |= clipping(worked, by_batch=at < (1, 9))
     elif roles["objective"] == "cispo_cap":
-        capped = (worked["ratio"] > worked.recipe.parameters["ratio_cap"]).astype(float)
-        found["cispo_clip_ratio"] = _mean(worked, "ratio", capped * (_beside(worked, "advantage", "ratio") > 0))
+        found["cispo_clip_ratio"] = capped(worked)
     elif roles["objective"] == "vespo":
         found["vespo/phi_seq_mean"] = np.mean(worked["vespo_weight"])
     return found
 
 
-def _bnpo(worked: Any) -> bool:
+def _per_token(worked: Any) -> bool:
+    """Whether the loss is divided by the tokens of the generation batch, so that no step is left to divide by."""
     own = worked.recipe.own
-    return own is not None and own.options.get("loss_type") == "bnpo"
+    return own is not None and own.options.get("loss_type") in ("dapo", "cispo", "vespo")
 
 
-def _clipping(worked: Any, at: Version) -> dict[str, Any]:
+def capped(worked: Any) -> Any:
+    """The share of tokens (sequences, under a sequence ratio) with A > 0 whose weight is at the cap."""
+    beyond = worked["ratio"] > worked.recipe.parameters["ratio_cap"]
+    return mean(worked, "ratio", (beyond & (_beside(worked, "advantage", "ratio") > 0)).astype(float))
+
+
+def clipping(worked: Any, *, by_batch: bool) -> dict[str, Any]:
     """How many tokens (sequences, under a sequence ratio) lie beyond the clip range on the side that clips.
 
-    From 1.9 on the least and greatest are of completions; before, of processes: here the batch.
+    The least and greatest are of completions; ``by_batch``: of processes, here the one batch.
     """
-    parameters, geometric = worked.recipe.parameters, worked.recipe.roles["objective"] == "gmpo"
-    name = "log_ratio" if geometric else "ratio"
-    value, centre = worked[name], 0.0 if geometric else 1.0
-    if worked.recipe.roles["objective"] == "delta":
-        value = np.minimum(value, parameters["delta"])
+    parameters, objective = worked.recipe.parameters, worked.recipe.roles["objective"]
+    name, centre = ("log_ratio", 0.0) if objective == "gmpo" else ("ratio", 1.0)
+    value = np.minimum(worked[name], parameters["delta"]) if objective == "delta" else worked[name]
     advantage = _beside(worked, "advantage", name)
     low = ((value < centre - parameters["eps_low"]) & (advantage < 0)).astype(float)
     high = ((value > centre + parameters["eps_high"]) & (advantage > 0)).astype(float)
-    means = [_mean(worked, name, flags) for flags in (low, high, low + high)]
-    if at < (0, 17):
-        beyond = worked["surrogate"] < worked["clipped_surrogate"]  # a bug of 0.16: it counts the side that is not clipped
-        return {"clip_ratio": _mean(worked, name, beyond.astype(float))}
-    if at < (1, 9):
-        least, most = means[0], means[1]
-    else:
-        least, most = np.nanmin(_by_completion(worked, name, low)), np.nanmax(_by_completion(worked, name, high))
-    return {
-        "clip_ratio/low_mean": means[0],
-        "clip_ratio/high_mean": means[1],
-        "clip_ratio/region_mean": means[2],
-        "clip_ratio/low_min": least,
-        "clip_ratio/high_max": most,
-    }
+    least, most = mean(worked, name, low), mean(worked, name, high)
+    found = {"low_mean": least, "high_mean": most, "region_mean": mean(worked, name, low + high)}
+    if not by_batch:
+        least, most = np.nanmin(by_completion(worked, name, low)), np.nanmax(by_completion(worked, name, high))
+    return {f"clip_ratio/{which}": figure for which, figure in {**found, "low_min": least, "high_max": most}.items()}
 
 
 def _beside(worked: Any, name: str, other: str) -> Floats:
@@ -135,17 +135,20 @@ def _beside(worked: Any, name: str, other: str) -> Floats:
     return values
 
 
-def _mean(worked: Any, name: str, values: Floats | None = None) -> Any:
-    """The mean over the rows of a column's level; 0 where there is none."""
+def mean(worked: Any, name: str, values: Floats | None = None) -> Any:
+    """The mean over the rows of a column's level, of tokens those that count; 0 where there is none."""
     values = worked[name] if values is None else values
+    if worked.level(name) is Level.TOKEN and worked.has("counted"):
+        values = values[worked["counted"] > 0]
     return np.sum(values) / max(values.size, 1)
 
 
-def _by_completion(worked: Any, name: str, values: Floats | None = None) -> Floats:
+def by_completion(worked: Any, name: str, values: Floats | None = None) -> Floats:
     """A column's mean in each completion; undefined in an empty one. A completion's own value as it is."""
     values = worked[name] if values is None else values
     if worked.level(name) is not Level.TOKEN:
         return np.asarray(values)
     offsets = worked.table.token_offsets
-    totals = np.diff(np.concatenate(([0.0], np.cumsum(values)))[offsets])
-    return np.asarray(totals / np.diff(offsets))
+    weight = worked["counted"] if worked.has("counted") else np.ones(values.size)
+    totals, counts = (np.diff(np.concatenate(([0.0], np.cumsum(x)))[offsets]) for x in (values * weight, weight))
+    return np.asarray(totals / counts)

@@ -81,7 +81,7 @@ def parts(golden: Golden) -> Iterator[tuple[str, Golden]]:
     if steps is None:
         yield "", golden
         return
-    check(golden, PEERS[golden["peer"]])
+    check(golden, golden["peer"])
     logged = golden["outputs"].get("log_history", [])
     for place, inputs in enumerate(steps):
         outputs = {**golden["outputs"]["steps"][place], "metrics": logged[place] if place < len(logged) else None}
@@ -201,7 +201,7 @@ def _compare_parts(name: str, reading: Any, worked: Worked, golden: Golden, comp
 def _compare_metrics(golden: Golden, case: Case, worked: Worked, compared: dict[str, float], failed: dict[str, str], left_out: dict[str, str]) -> None:
     ours = dict(worked.metrics(case.recipe.name.split("@")[0])) if _logs(case) else {}
     tolerance = float(golden["verified"]["tolerance"].get("metrics", golden["verified"]["tolerance"]["loss"]))
-    for name, value in golden["outputs"]["metrics"].items():
+    for name, value in _flat(golden["outputs"]["metrics"]):
         key = f"metrics/{name}"
         if key in case.left_out:
             left_out[key] = case.left_out[key]
@@ -215,6 +215,15 @@ def _compare_metrics(golden: Golden, case: Case, worked: Worked, compared: dict[
             failed[key] = "not among our metrics"
             continue
         _compare(key, ours[name], value, tolerance, np.ones((0, 0), dtype=bool), compared, failed)
+
+
+def _flat(figures: Golden, above: str = "") -> Iterator[tuple[str, Any]]:
+    """Figures by name, those of a record as ``record/name``."""
+    for name, value in figures.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{above}{name}/")
+        else:
+            yield above + name, value
 
 
 def _logs(case: Case) -> bool:

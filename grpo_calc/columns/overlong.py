@@ -21,8 +21,12 @@ quantity(
 def overlong_penalty(length, overlong_max, overlong_cache):
     """0 up to ``L_max - L_cache`` tokens, from there linearly to -1 at ``L_max``, and -1 beyond.
 
-    One value a completion, in units of the reward. It starts at ``L_max - L_cache``, not at ``L_cache`` nor at
-    ``L_max``. Source: DAPO, eq. 13.
+    It starts at ``L_max - L_cache``, not at ``L_cache`` nor at ``L_max``.
+
+    Shape: one value a completion. Unit: that of the reward, to which it is added.
+    Equation: ``clip((L_max - L_cache - n) / L_cache, -1, 0)``, where ``n`` is the number of kept tokens.
+    Errors: none raised.
+    Source: DAPO, arXiv:2503.14476, eq. 13.
 
     >>> overlong_penalty(80.0, 100.0, 20.0), overlong_penalty(85.0, 100.0, 20.0), overlong_penalty(101.0, 100.0, 20.0)
     (0.0, -0.25, -1.0)

@@ -34,6 +34,7 @@ _WORDS = {
     "mask": "completion_mask response_mask action_mask loss_mask loss_masks token_loss_mask sample_loss_mask tool_mask",
     "entropy": "entropies",
     "truncated": "",
+    "seq_kl": "sequence_kl",
 }
 ALIASES: Mapping[str, tuple[str, ...]] = {name: tuple(words.split()) for name, words in _WORDS.items()}
 """The canonical names, and the other names under which trainers and users write the same."""

@@ -111,4 +111,4 @@ def canonical(name: str) -> str:
 
 def shared_names(columns: Sequence[str]) -> list[str]:
     """Those of the columns that a completion has one value of."""
-    return [name for name in columns if name in {"truncated", "reward"} or name.startswith("reward_")]
+    return [name for name in columns if name in {"truncated", "reward", "seq_kl"} or name.startswith("reward_")]

@@ -1,5 +1,7 @@
 """Words that reports and configurations use for roles and parameters: each leads to one of ours, alone and together."""
 
+from pathlib import Path
+
 import pytest
 
 import grpo_calc as gc
@@ -82,3 +84,10 @@ def test_any_column_of_the_catalogue_can_be_asked_for() -> None:
         worked["log_mismatch"]
     with pytest.raises(gc.Problem, match="no column"):
         worked["no_such_column"]
+
+
+def test_a_file_may_give_the_kl_of_each_completion(tmp_path: Path) -> None:
+    (tmp_path / "kl.csv").write_text("group_id,reward,seq_kl\na,1,0.6\na,0,0.1\n", encoding="utf-8")
+    worked = gc.work(gc.read(tmp_path / "kl.csv"), GRPO.change(kl_in_reward=True, kl_coef=0.5, adv="group_mean"))
+    assert worked["reward"].tolist() == [0.7, -0.05]
+    assert "note.seq_kl" in {each.key for each in worked.notes}

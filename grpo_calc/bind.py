@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class Use:
+class _Column(NamedTuple):
+    column: str
+    renamed: Mapping[str, str]
+
+
+class Use(_Column):
     """A column bound to a name, with some of its parameters read from other names.
 
     ``Use("mean_within", x="token_loss")`` is the mean of the token losses.
     """
 
-    column: str
-    renamed: Mapping[str, str]
-
-    def __init__(self, column: str, **renamed: str) -> None:
-        object.__setattr__(self, "column", column)
-        object.__setattr__(self, "renamed", MappingProxyType(renamed))
+    def __new__(cls, column: str, **renamed: str) -> Use:
+        """Take the renamed parameters by name."""
+        return super().__new__(cls, column, MappingProxyType(renamed))
 
 
-@dataclass(frozen=True)
 class Absent:
     """A name that this recipe does not have."""
 

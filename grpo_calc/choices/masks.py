@@ -54,6 +54,7 @@ ENTROPY_BONUS: Choices = {
     "none": {},
     "mean": {**BONUS, "entropy_bonus": Use("mean_entropy")},
     "over_tokens": {**BONUS, "entropy_bonus": Use("mean_entropy", kept_tokens="tokens")},
+    "summed": {**BONUS, "entropy_bonus": "entropy_total"},
     "over_completions": {
         **BONUS,
         "completion_entropy": Use("mean_within", x="bonus_entropy"),

@@ -14,7 +14,7 @@ Options = Mapping[str, Any]
 
 CLASSES = ("GRPOLoss", "DAPO", "CISPOLoss")
 AGGREGATIONS = {"token_mean": "token_mean", "prompt_mean": "completion_mean", "none": "token_sum"}
-BONUS = {"token_mean": "over_tokens", "prompt_mean": "over_completions", "none": "over_tokens"}
+BONUS = {"token_mean": "over_tokens", "prompt_mean": "over_completions", "none": "summed"}
 OPTIONS = {
     "cls": option("GRPOLoss", "CISPOLoss: the clipped surrogate alone, no log-prob, nothing detached", kind=CLASSES),
     "clip_epsilon": option([0.2], "clip range on both sides, or below and above 1"),
@@ -25,14 +25,14 @@ OPTIONS = {
     "kl_to_inference_coeff": option(None, "coefficient of k3 against the sampling policy; none: off"),
     "kl_mask_threshold": option(None, "tokens whose squared log-ratio, halved, is above do not count; none: off"),
     "positions_counted": option("all", "a KL is a mean over padding too (a bug); kept: not", kind=("all", "kept")),
-    "reduction": option(None, "of losses that are not aggregated", kind=("none", "mean", "sum"), ignored=True),
+    "reduction": option(None, "none is aggregation none; the others change nothing", kind=("none", "mean", "sum")),
 }
 
 
 def choose(options: Options, _version: Version) -> Chosen:
     """The roles and parameters that torchrl's options come to."""
     clip = options["clip_epsilon"]
-    reduction = AGGREGATIONS[options["aggregation"]]
+    aggregation = "none" if options["reduction"] == "none" else options["aggregation"]
     threshold = options["kl_mask_threshold"]
     changes: dict[str, Any] = {
         "baseline": "group_mean",
@@ -43,14 +43,14 @@ def choose(options: Options, _version: Version) -> Chosen:
         "objective": "clipped" if options["cls"] == "CISPOLoss" else "ppo",
         "eps_low": clip[0],
         "eps_high": clip[-1],
-        "reduction": reduction,
+        "reduction": AGGREGATIONS[aggregation],
         **_kl(options),
     }
     if threshold:
         changes |= {"counted": "near_old", "drift_limit": threshold}
     if options["entropy_bonus"]:
-        changes |= {"entropy_bonus": BONUS[options["aggregation"]], "entropy_coef": options["entropy_coeff"]}
-    return Chosen(changes)
+        changes |= {"entropy_bonus": BONUS[aggregation], "entropy_coef": options["entropy_coeff"]}
+    return Chosen(changes, ignored=frozenset(() if options["reduction"] == "none" else ("reduction",)))
 
 
 def _kl(options: Options) -> dict[str, Any]:

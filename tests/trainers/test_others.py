@@ -80,3 +80,12 @@ def test_torchrls_cispo_has_no_gradient_where_the_ratio_is_clipped() -> None:
     outside = (ratio < 0.8) | (ratio > 1.2)
     assert outside.any()
     assert not worked["gradient"][outside].any()
+
+
+def test_torchrl_aggregates_nothing_where_reduction_is_none() -> None:
+    by_reduction = work(small(), trainers.recipe("torchrl", reduction="none", entropy_bonus=False))
+    by_aggregation = work(small(), trainers.recipe("torchrl", aggregation="none", entropy_bonus=False))
+    assert by_reduction.loss == by_aggregation.loss
+    assert by_reduction.loss == pytest.approx(by_reduction["token_loss"].sum())
+    assert not [note for note in by_reduction.recipe.notes if note.key == "note.option_ignored"]
+    assert [note for note in trainers.recipe("torchrl", reduction="sum").notes if note.key == "note.option_ignored"]

@@ -75,6 +75,12 @@ SEQUENCE_PULL: Bindings = {
     "kl_through_ratio": Use("mean_within", x="token_kl"),
     "proxy_through_ratio": "kl_proxy_slope",
     "own_proxy_slope": Use("sequence_slope", slope="kl_proxy_slope"),
+    # A weighted KL moves its sequence's ratio, of which a token holds a share: what its own loss, not the batch's, feels.
+    "own_ratio_kl_gradient": Use("kl_gradient", kl_slope="own_ratio_kl_slope"),
+    "own_ratio_kl_slope": Use(
+        "ratio_weighted_kl_slope", slope="own_base_slope", kl_through_ratio="own_kl_through_ratio"
+    ),
+    "own_kl_through_ratio": Use("sequence_slope", slope="token_kl"),
 }
 CISPO: Bindings = {
     "token_objective": Use("cispo_objective"),
@@ -149,6 +155,7 @@ ROLES: Mapping[str, Mapping[str, Bindings]] = {
             "kl_through_ratio": Use("sum_within", x="token_kl"),
             "proxy_through_ratio": Use("sum_within", x="kl_proxy_slope"),
             "own_proxy_slope": "kl_proxy_slope",
+            "own_kl_through_ratio": "token_kl",
         },
     },
     "objective": {
@@ -236,8 +243,8 @@ ROLES: Mapping[str, Mapping[str, Bindings]] = {
         "proxy": {
             "token_kl": "kl_proxy",
             "kl_slope": "proxy_through_ratio",
-            "own_proxy_gradient": Use("kl_gradient", kl_slope="own_proxy_slope"),
-            "token_gradient": Use("token_gradient", kl_gradient="own_proxy_gradient"),
+            "own_kl_gradient": Use("kl_gradient", kl_slope="own_proxy_slope"),
+            "own_base_slope": "own_proxy_slope",
         },
         "none": NO_KL,
     },
@@ -249,6 +256,7 @@ ROLES: Mapping[str, Mapping[str, Bindings]] = {
         "ratio": {
             "wrap:token_kl:ratio": Use("ratio_weighted_kl", x="@"),
             "wrap:kl_slope:ratio": Use("ratio_weighted_kl_slope", slope="@"),
+            "own_kl_gradient": "own_ratio_kl_gradient",
         },
         "sampler": {f"wrap:{kl}:sampler": Use("weighted", x="@", weight="sampler_weight") for kl in ("token_kl", "kl_slope")},
     },
@@ -378,7 +386,12 @@ def compose(bindings: Bindings) -> Bindings:
     A choice that changes a value other roles give binds ``wrap:<name>:<role>`` to a :class:`Use` that reads ``@``, the value
     so far; that value keeps a name of its own, ``<name>_before_<role>``. A name that the recipe does not have stays absent.
     """
-    defaults = {"weighted_objective": "token_objective", "scale_std": "group_std", **COUNTS, **SHARED, **MISMATCH}
+    defaults = {
+        "weighted_objective": "token_objective",
+        "own_kl_gradient": "kl_gradient",
+        "own_ratio_kl_gradient": "kl_gradient",
+        "own_base_slope": "kl_slope_before_ratio",
+        "scale_std": "group_std", **COUNTS, **SHARED, **MISMATCH}
     if bindings.get("counted") not in (None, "kept"):  # counted for another reason than that the rest was rejected
         defaults |= {"given_counted": "counted", "advantage_counted": "counted"}
     merged: dict[str, Binding] = {**defaults, **bindings}

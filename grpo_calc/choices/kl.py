@@ -91,6 +91,6 @@ OLD_KL: Mapping[str, Bindings] = {
         "wrap:gradient:old_kl": Use(
             "gradient", policy_gradient="@", kl_share="old_kl_share", kl_gradient="old_kl_gradient"
         ),
-        "wrap:token_gradient:old_kl": Use("token_gradient", surrogate_gradient="@", kl_gradient="old_kl_gradient"),
+        "wrap:token_gradient:old_kl": Use("token_gradient", surrogate_gradient="@", own_kl_gradient="old_kl_gradient"),
     },
 }

@@ -10,6 +10,13 @@ from grpo_calc.ops import maximum
 CALCULUS = "calculus; proved against automatic differentiation"
 
 quantity(
+    "own_kl_gradient",
+    "beta dKL",
+    latex=r"\beta\,\partial\mathrm{KL}",
+    en="KL part of the token gradient",
+    zh="token 梯度的 KL 部分",
+)
+quantity(
     "surrogate_gradient",
     "d(-min)",
     latex=r"\partial(-\min)",
@@ -76,7 +83,7 @@ def kl_gradient(beta, kl_slope):
     zh="单个 token 的梯度",
     source=CALCULUS,
 )
-def token_gradient(surrogate_gradient, kl_gradient) -> Token:
+def token_gradient(surrogate_gradient, own_kl_gradient) -> Token:
     """The slope of a token's own loss in its own log-prob, before any reduction.
 
     Shape: one value a token. Unit: that of the advantage.
@@ -87,7 +94,7 @@ def token_gradient(surrogate_gradient, kl_gradient) -> Token:
     >>> token_gradient(-2.0, 0.125)
     -1.875
     """
-    return surrogate_gradient + kl_gradient
+    return surrogate_gradient + own_kl_gradient
 
 
 @column(

@@ -346,4 +346,7 @@ def _stdout() -> TextIO:
 def main() -> None:
     """Run the program."""
     gc.set_threshold(100_000)  # imports make many objects and no garbage: looking for it takes a tenth of the start
-    app(prog_name="grpo-calc")
+    try:
+        app(prog_name="grpo-calc")
+    finally:
+        gc.freeze()  # nor is there any at the end

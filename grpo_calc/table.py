@@ -169,7 +169,7 @@ class Table:
             group_id=[str(i) for i in group_id],
             completion_id=[str(i) for i in (range(1, count + 1) if completion_id is None else completion_id)],
             mask=keep,
-            texts={name: [text for entry in value for text in _rows(entry)] for name, value in texts.items()},
+            texts={name: [text for entry in value for text in _texts(entry)] for name, value in texts.items()},
             source=source,
             notes=tuple(notes),
         )
@@ -310,6 +310,11 @@ def _is_rows(value: Any) -> bool:
 def _rows(value: Any) -> list[Any]:
     """A column as a list of entries; a 2-D array as a list of its rows."""
     return list(value.tolist() if hasattr(value, "tolist") else value)
+
+
+def _texts(entry: Any) -> list[Any]:
+    """The texts of a completion's tokens; one text is one token's, not its letters."""
+    return [entry] if isinstance(entry, str) else _rows(entry)
 
 
 def _numbers(name: str, values: Sequence[Any]) -> list[float]:

@@ -68,6 +68,11 @@ def test_without_groups_all_completions_are_one_and_that_is_said() -> None:
     assert [note.key for note in table.notes] == ["note.one_group"]
 
 
+def test_one_text_a_completion_is_one_token() -> None:
+    table = Table.from_arrays(logp_new=[-1.0, -2.0], texts={"token": ["10", ""]})
+    assert list(table.texts["token"]) == ["10", ""]
+
+
 def test_texts_go_with_their_tokens() -> None:
     table = made(
         group_id=["a", "b", "a"],

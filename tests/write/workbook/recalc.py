@@ -3,12 +3,15 @@
 import re
 import subprocess
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import openpyxl
 from openpyxl.utils import column_index_from_string
+
+MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 
 Cells = dict[str, dict[str, Any]]
 Edits = Mapping[tuple[str, str], float]
@@ -28,17 +31,40 @@ def without_caches(path: Path, target: Path) -> Path:
     return target
 
 
-def formulas(path: Path) -> Cells:
-    """Every formula, by sheet and cell."""
-    book = openpyxl.load_workbook(path)
-    return {
-        sheet.title: {cell.coordinate: cell.value for row in sheet.iter_rows() for cell in row if cell.data_type == "f"}
-        for sheet in book
-    }
+def read(path: Path) -> tuple[Cells, Cells]:
+    """Every formula, and every value as the file has it: by sheet and cell, from the XML itself."""
+    formulas: Cells = {}
+    values: Cells = {}
+    with zipfile.ZipFile(path) as file:
+        names = [sheet.get("name", "") for sheet in _xml(file, "xl/workbook.xml").iter(f"{MAIN}sheet")]
+        for place, name in enumerate(names, start=1):
+            cells = _xml(file, f"xl/worksheets/sheet{place}.xml").iter(f"{MAIN}c")
+            formulas[name], values[name] = {}, {}
+            for cell in cells:
+                where = cell.get("r", "")
+                formula, value = cell.find(f"{MAIN}f"), _value(cell)
+                if formula is not None:
+                    formulas[name][where] = f"={formula.text}"
+                if value is not None:
+                    values[name][where] = value
+    return formulas, values
+
+
+def _xml(file: zipfile.ZipFile, part: str) -> ElementTree.Element:
+    return ElementTree.fromstring(file.read(part))
+
+
+def _value(cell: ElementTree.Element) -> float | str | None:
+    if cell.get("t") == "inlineStr":
+        return "".join(text.text or "" for text in cell.iter(f"{MAIN}t"))
+    value = cell.find(f"{MAIN}v")
+    if value is None or value.text is None:
+        return None
+    return value.text if cell.get("t") == "str" else float(value.text)
 
 
 def cached(path: Path) -> Cells:
-    """Every value as the file has it, by sheet and cell."""
+    """Every value as openpyxl reads it, by sheet and cell."""
     book = openpyxl.load_workbook(path, data_only=True)
     return {
         sheet.title: {
@@ -68,24 +94,41 @@ def split(cell: str) -> tuple[str, int]:
     return letter, int(cell[len(letter) :])
 
 
-def formualizer(path: Path, edits: Edits | None = None) -> Cells:
-    """Every formula's value by formualizer, from a file without cached values, after edits of cells."""
+def edited(path: Path, target: Path, edits: Edits) -> Path:
+    """A copy of a workbook with other numbers in some of its input cells."""
+    parts = {f"xl/worksheets/sheet{place}.xml": name for place, name in enumerate(read(path)[0], start=1)}
+    with zipfile.ZipFile(path) as source, zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as out:
+        for part in source.namelist():
+            text = source.read(part)
+            for (sheet, cell), value in edits.items():
+                if parts.get(part) == sheet:
+                    written = re.compile(rb'(<c r="%s"(?: s="\d+")?(?: t="n")?>)<v>[^<]*</v>' % cell.encode())
+                    text, count = written.subn(rb"\1<v>%s</v>" % repr(value).encode(), text)
+                    assert count == 1, f"{sheet}!{cell} is no input cell"
+            out.writestr(part, text)
+    return target
+
+
+def formualizer(path: Path) -> Cells:
+    """Every formula's value by formualizer, from a file without cached values."""
     import formualizer as fz
 
     twin = without_caches(path, path.with_name(f"bare-{path.name}"))
     book = fz.load_workbook(str(twin))
-    for (sheet, cell), value in (edits or {}).items():
-        letter, row = split(cell)
-        book.set_value(sheet, row, column_index_from_string(letter), value)
     book.evaluate_all()
     found: Cells = {}
-    for sheet, cells in formulas(path).items():
+    for sheet, cells in read(path)[0].items():
         places = {cell: split(cell) for cell in cells}
         found[sheet] = {
             cell: book.evaluate_cell(sheet, row, column_index_from_string(letter))
             for cell, (letter, row) in places.items()
         }
     return found
+
+
+def column(cells: Mapping[str, Any], letter: str, rows: Iterable[int]) -> list[Any]:
+    """The values of a column's cells."""
+    return [cells.get(f"{letter}{row}") for row in rows]
 
 
 def libreoffice(program: str, path: Path, folder: Path) -> Cells:

@@ -25,7 +25,7 @@ def k1(logp_new, logp_base):
     return logp_new - logp_base
 
 
-@column("k2", latex="k_2", en="k2", zh="k2", source=SCHULMAN)
+@column("k2", latex="k_2", en="k2 estimator", zh="k2 估计量", source=SCHULMAN)
 def k2(k1):
     """Half the squared log-ratio: never negative, slightly biased.
 
@@ -66,7 +66,7 @@ def k3_series(k1):
     return k1 * k1 * (1 / 2 - k1 * (1 / 6 - k1 * (1 / 24 - k1 * (1 / 120 - k1 / 720))))
 
 
-@column("k3", latex="k_3", en="k3", zh="k3", source=f"{SCHULMAN}; GRPO, arXiv:2402.03300, eq. 4")
+@column("k3", latex="k_3", en="k3 estimator", zh="k3 估计量", source=f"{SCHULMAN}; GRPO, arXiv:2402.03300, eq. 4")
 def k3(k1, base_ratio):
     """The unbiased, never negative estimate of GRPO.
 
@@ -144,7 +144,7 @@ def kl_proxy_slope(ratio):
     return 2 * (ratio - 1) * ratio
 
 
-@column("|k1|", latex="|k_1|", en="absolute log-ratio to base", zh="|k1|", source="verl 0.9.1, kl_penalty abs")
+@column("|k1|", latex="|k_1|", en="absolute log-ratio to base", zh="k1 的绝对值", source="verl 0.9.1, kl_penalty abs")
 def k1_absolute(k1):
     """The absolute log-ratio to the base policy.
 

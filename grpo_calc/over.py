@@ -288,6 +288,14 @@ class Counted(Segments):
         found = self._every.largest(where(self._weight > 0, x, float("-inf")), k)
         return where(self.count() >= k, found, float("nan"))
 
+    def quantile(self, x: Array, q: Array) -> Array:
+        """The ``q`` quantile of the rows that count under each row."""
+        import numpy as np
+
+        counts = np.asarray(self._weight) > 0
+        kept = np.concatenate(([0], np.cumsum(counts)))[self._every.offsets]
+        return Segments(kept).quantile(np.asarray(x)[counts], q)
+
     def spread(self, x: Array) -> Array:
         """A coarser column repeated for the finer rows under each row, for those that do not count too."""
         return self._every.spread(x)
@@ -366,7 +374,7 @@ class Membership(Segments):
 
     def largest(self, x: Array, k: Array) -> Array:
         """The ``k``-th largest under each row; undefined (NaN) where there are fewer."""
-        xp, place = self._xp, int(k if isinstance(k, (int, float)) else k.max())
+        xp, place = self._xp, int(k if isinstance(k, (int, float)) else self._xp.max(k))
         rows = where(self._inside, xp.broadcast_to(x[None, :], self._inside.shape), float("-inf"))
         short = self.count() < place
         return where(short, float("nan"), xp.sort(rows, axis=1)[:, max(rows.shape[1] - place, 0)])

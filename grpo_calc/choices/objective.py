@@ -49,6 +49,13 @@ GATE: Choices = {
     "none": {},
     "total_variation": _gate("inside_total_variation"),
     "binary_kl": _gate("inside_binary_kl"),
+    # Without a clip beside it.
+    "covariance_alone": {
+        **COVARIANCE,
+        **_gate("outside_covariance_band"),
+        "outside_covariance_band": Use("outside_covariance_band", clipped="not_clipped"),
+        "not_clipped": Use("no_correction"),
+    },
     "covariance": {**COVARIANCE, **_gate("outside_covariance_band")},
     # Drawn at random inside the band: which, is given.
     "covariance_drawn": {**COVARIANCE, **_gate("not_drawn_from_band")},

@@ -42,6 +42,7 @@ ADVANTAGE_FACTOR: Choices = {
         "wrap:advantage:factor": Use("per_non_zero", x="@"),
         "non_zero": Use("sum_across", x="non_zero_reward"),
     },
+    "moving_share": {"wrap:advantage:factor": Use("per_non_zero", x="@", non_zero="moving_completions")},
 }
 WHITEN_TOKENS: Bindings = {
     "wrap:advantage:whiten": Use("whitened", x="@"),

@@ -17,8 +17,9 @@ def log_softmax_at(logits: Floats, chosen: Integers) -> Floats:
     >>> log_softmax_at(np.zeros((1, 2)), np.array([0])) == -np.log(2.0)
     array([ True])
     """
-    shifted = logits - logits.max(axis=1, keepdims=True)
-    logp: Floats = shifted[np.arange(len(chosen)), chosen] - np.log(np.exp(shifted).sum(axis=1))
+    largest = logits.max(axis=1)
+    total = np.exp(logits - largest[:, None]).sum(axis=1)
+    logp: Floats = logits[np.arange(len(chosen)), chosen] - (largest + np.log(total))
     return logp
 
 

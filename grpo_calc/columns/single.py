@@ -21,7 +21,7 @@ def group_norm_single(reward, group_mean_single, group_std, adv_eps):
     In a group of equal rewards the std is 0, and what the mean is off by is divided by eps: with rewards near 1 and eps
     1e-9 the advantage is a multiple of 59.6, where it should be 0. One value a completion.
 
-    >>> round(group_norm_single(0.7, 0.7 + 2**-24, 0.0, 1e-9), 1)
+    >>> round(group_norm_single(0.5, 0.5 + 2**-24, 0.0, 1e-9), 1)
     -59.6
     """
     return single(single(single(reward) - group_mean_single) / single(group_std + adv_eps))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.golden.edges import FOLDER, SUPPORTED, Edge, edge, golden, inputs, recipe
+from tests.golden.edges import FOLDER, LOSSES, Edge, edge, golden, inputs, recipe
 
 PAGE = Path(__file__).parents[2] / "docs" / "edge.md"
 FINDINGS = FOLDER / "findings.toml"
@@ -28,7 +28,7 @@ count and of masked ones: one of them is enough to make every weight NaN. Ours a
 def text() -> str:
     """The page."""
     findings = tomllib.loads(FINDINGS.read_text(encoding="utf-8"))
-    presets = f"Presets: {', '.join(dict.fromkeys(recipe(loss).name for loss in SUPPORTED))}.\n"
+    presets = f"Presets: {', '.join(dict.fromkeys(recipe(loss).name for loss in LOSSES))}.\n"
     return "\n".join([HEAD, presets, *(line for name in inputs() for line in _section(name, findings[name]))])
 
 
@@ -36,7 +36,7 @@ def _section(name: str, finding: Mapping[str, str]) -> Iterator[str]:
     yield from (f"## {finding['title']}", "", finding["text"], "")
     yield from ("| loss | trainer's | ours | trainer's gradient |", "|---|--:|--:|---|")
     mask = np.array(golden(name)["inputs"]["mask"], dtype=bool)
-    for loss in SUPPORTED:
+    for loss in LOSSES:
         at = edge(name, loss)
         yield f"| {loss} | {_number(at.theirs)} | {_number(at.ours)} | {_gradient(at, mask)} |"
     yield ""

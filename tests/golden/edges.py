@@ -42,8 +42,6 @@ LOSSES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
 LOGGED: Mapping[str, str] = {"ppo_clip_ratio": "clip_ratio"}
 """Names of the files for what a trainer logs by another."""
 
-SUPPORTED = tuple(loss for loss, (name, _) in LOSSES.items() if name in trainers.NAMES)
-
 
 @dataclass(frozen=True)
 class Edge:

@@ -69,7 +69,7 @@ def test_without_groups_all_completions_are_one_and_that_is_said() -> None:
 
 
 def test_one_text_a_completion_is_one_token() -> None:
-    table = Table.from_arrays(logp_new=[-1.0, -2.0], texts={"token": ["10", ""]})
+    table = gc.Table.from_arrays(logp_new=[-1.0, -2.0], texts={"token": ["10", ""]})
     assert list(table.texts["token"]) == ["10", ""]
 
 

@@ -26,9 +26,10 @@ def metrics(worked: Any) -> Mapping[str, float]:
     return {**figures, **correction_figures(worked)}
 
 
-def mean(x: Array, counts: Array) -> float:
-    """The mean over the tokens that count; 0 where none does."""
-    return float(np.sum(np.where(counts, x, 0.0)) / (counts.sum() + 1e-8))
+def _mean(x: Array, counts: Array, eps: float) -> float:
+    """The mean over the tokens that count; where none does 0, or undefined where nothing is added to the count."""
+    with np.errstate(invalid="ignore"):
+        return float(np.sum(np.where(counts, x, 0.0)) / (counts.sum() + eps))
 
 
 def _actor(worked: Any, counts: Array) -> Mapping[str, float]:
@@ -40,8 +41,8 @@ def _actor(worked: Any, counts: Array) -> Mapping[str, float]:
     drift = np.abs(log_ratio) if roles["objective"] == "kl_cov" else -log_ratio
     figures = {"actor/pg_loss": float(worked["policy_loss"])}
     if not (roles["objective"] == "policy_gradient" and roles["mismatch_of"] == "old"):
-        figures["actor/ppo_kl"] = mean(drift, counts)
-    figures |= {name: mean(x, counts) for name, x in _clipped(worked, log_ratio).items()}
+        figures["actor/ppo_kl"] = _mean(drift, counts, parameters["length_eps"])
+    figures |= {name: _mean(x, counts, parameters["length_eps"]) for name, x in _clipped(worked, log_ratio).items()}
     if worked.has("kl"):
         figures |= {"actor/kl_loss": float(worked["kl"]), "actor/kl_coef": parameters["beta"]}
     return figures

@@ -32,8 +32,9 @@ class Chosen:
 class Trainer:
     """A trainer: its name, versions, options, and the pure function from options to roles and parameters.
 
-    ``choose(options, version)`` gives the changes that turn the grpo recipe into the trainer's; ``metrics(worked)`` what it
-    logs, under its own names. ``latest`` is the version taken when none is named; ``versions`` are all that are known.
+    ``choose(options, version)`` gives the changes that turn the grpo recipe into the trainer's; ``metrics(worked)``
+    what it logs, under its own names. ``latest`` is the version taken when none is named; ``versions`` are all that
+    are known.
     """
 
     name: str
@@ -53,8 +54,9 @@ class Trainer:
         return {name: known for name, known in self.options.items() if known.exists(at)}
 
     def version(self, version: str | None) -> str:
-        """A known version: the one named, or the latest."""
-        found = next((v for v in (version or self.latest, f"{version}.0") if v in self.versions), None)
+        """A known version: the one named (``0.2.0.post2`` is 0.2.0), or the latest."""
+        named = (version or self.latest).partition(".post")[0]
+        found = next((v for v in (named, f"{named}.0") if v in self.versions), None)
         if found is None:
             raise Problem(
                 "trainer.unknown_version", trainer=self.name, seen=version, oldest=self.versions[0], latest=self.latest

@@ -58,6 +58,10 @@ def test_a_value_of_another_version_is_not_taken(version: str, value) -> None:
     assert made(**value, **({"dro_beta": 0.1} if "loss_mode" in value else {}))
 
 
+def test_a_version_may_leave_out_its_zero_and_a_repackaging() -> None:
+    assert made("0.2.0.post2").name == made("0.2").name == "verl@0.2.0"
+
+
 def test_an_unknown_version_names_the_known() -> None:
     with pytest.raises(Problem, match=r"0\.2\.0.*0\.9\.1"):
         made("0.1.0")

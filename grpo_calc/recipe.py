@@ -62,6 +62,10 @@ class Recipe:
         if self.own is not None and own:
             rest = {key: value for key, value in changes.items() if key not in own}
             return self.own.recipe(own).change(**{**self.changed, **rest})
+        return self._ours(**changes)
+
+    def _ours(self, **changes: Any) -> Recipe:
+        """The recipe with changes in our words, whatever words of its own it knows."""
         changed = replace(self, changed={**self.changed, **changes})
         for given_key, value in _one_by_one(changes).items():
             changed = _changed(changed, given_key, value, changes.keys())
@@ -99,16 +103,20 @@ class Recipe:
         """
         settled = self._with_rewards(inputs)
         if not settled.rewards and "reward" not in inputs and "advantage_given" in inputs and self.roles["baseline"] != "given":
-            settled = settled.change(advantage="given").with_notes(note("note.advantage_given"))
+            settled = settled._ours(advantage="given").with_notes(note("note.advantage_given"))
+        if self.roles["counted"] == "mask" and "mask" not in inputs:
+            settled = settled._ours(counted="all")  # nothing is masked
+            if self.roles["reduction"].startswith("padded"):
+                settled = settled._ours(reduction="completion_sum").with_notes(note("note.no_padding"))
         if self.roles["dropped"] != "none" and "dropped" not in inputs:
-            settled = settled.change(dropped="none")  # no filter dropped anything
+            settled = settled._ours(dropped="none")  # no filter dropped anything
         base = f"logp_{self.roles['kl_base']}"
         if self.roles["kl"] not in ("none", "proxy") and base not in inputs and "logp_new" in inputs:
             if self.parameters["beta"] != 0:
                 raise Problem("recipe.no_kl_base", base=base, beta=self.parameters["beta"], kl=self.roles["kl"])
-            settled = settled.change(kl="none").with_notes(note("note.no_kl_base", base=base))
+            settled = settled._ours(kl="none").with_notes(note("note.no_kl_base", base=base))
         if self.roles["reward_kl"].startswith("summed") and "logp_ref" not in inputs and "seq_kl" in inputs:
-            settled = settled.change(reward_kl="given").with_notes(note("note.seq_kl"))
+            settled = settled._ours(reward_kl="given").with_notes(note("note.seq_kl"))
         coefficient = self.parameters[_kl_coefficient(self.roles)]
         takes_kl = settled.roles["reward_kl"] not in ("none", "given") or self.roles["returns"].startswith("less")
         if takes_kl and "logp_ref" not in inputs and coefficient != 0:

@@ -57,10 +57,10 @@ class Worked:
     """
 
     def __init__(self, table: Table, recipe: Recipe) -> None:
-        if recipe.roles["counted"] == "mask":
-            table = table.masked or table
         if recipe.roles["truncated"] == "dropped" and "truncated" in table.completions:
             table = table.without_tokens(table.completions["truncated"] > 0)
+        if recipe.roles["counted"] == "mask":
+            table = table.masked or table
         self.table = table
         inputs = _inputs(table)
         self.recipe = recipe.settle(inputs)

@@ -28,6 +28,10 @@ def _padded() -> Bindings:
         "kl": Use("divisor_across", x="completion_kl", divisor="area"),
         "kl_share": "share",
         "completion_slope": Use("completion_slope", counted=EVERYWHERE),
+        # Where the mask is 0 a token's sampler weight is 1, and it is none of the most uncertain.
+        "log_mismatch": Use("where_counted", x="log_mismatch_anywhere"),
+        "log_mismatch_anywhere": Use("log_mismatch"),
+        "wrap:entropy_kept:padded": Use("where_counted", x="@"),
     }
 
 

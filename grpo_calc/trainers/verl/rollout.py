@@ -19,11 +19,9 @@ def corrected(o: Mapping[str, Any], mode: str, at: Version) -> dict[str, Any]:
         return {}
     bypass = mode == "bypass_mode"
     clipped = bypass and o["loss_type"] == "ppo_clip"
-    changes: dict[str, Any] = {
-        "mismatch_of": "new" if bypass else "old",
-        "mismatch_clamp": "held",
-        "mismatch_clamp_at": 20.0,
-    }
+    changes: dict[str, Any] = {"mismatch_of": "new" if bypass else "old"}
+    if o["rollout_is"] is not None or o["rollout_rs"] is not None:
+        changes |= {"mismatch_clamp": "held", "mismatch_clamp_at": 20.0}
     if o["rollout_is"] is not None and o["rollout_is_threshold"] is not None:
         low, high = weight_bounds(o["rollout_is_threshold"])
         changes |= {

@@ -109,7 +109,7 @@ def _run(golden: Golden, prefix: str) -> Result:
         if name in case.left_out:
             left_out[name] = case.left_out[name]
         elif name == "metrics":
-            _compare_metrics(golden, case, ours, compared, failed, left_out)
+            _compare_metrics(golden, case, (ours, worked), compared, failed, left_out)
         elif name not in readings:
             failed[name] = "no column of ours is named for it"
         elif isinstance(theirs, dict) or (isinstance(theirs, list) and theirs and isinstance(theirs[0], dict)):
@@ -198,8 +198,13 @@ def _compare_parts(name: str, reading: Any, worked: Worked, golden: Golden, comp
             _compare(key, ours[part], float(value), tolerance, np.ones((0, 0), dtype=bool), compared, failed)
 
 
-def _compare_metrics(golden: Golden, case: Case, worked: Worked, compared: dict[str, float], failed: dict[str, str], left_out: dict[str, str]) -> None:
-    ours = dict(worked.metrics(case.recipe.name.split("@")[0])) if _logs(case) else {}
+def _compare_metrics(
+    golden: Golden, case: Case, steps: tuple[Worked, Worked], compared: dict[str, float], failed: dict[str, str], left_out: dict[str, str]
+) -> None:
+    """Figures of rewards are of the first step, those of the loss of the second: the sign of an advantage next to 0 decides."""
+    worked, last = steps
+    trainer_name = case.recipe.name.split("@")[0]
+    ours = {**worked.metrics(trainer_name), **last.metrics(trainer_name)} if _logs(case) else {}
     tolerance = float(golden["verified"]["tolerance"].get("metrics", golden["verified"]["tolerance"]["loss"]))
     for name, value in _flat(golden["outputs"]["metrics"]):
         key = f"metrics/{name}"

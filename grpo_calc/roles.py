@@ -1,12 +1,14 @@
 """The roles of a recipe: for each role its choices, and for each choice the names it binds. Data, and one composition.
 
-Names lead to columns. A plain string leads one name to another (``token_kl`` to ``k3``); a :class:`Use` gives a name a column
-of its own, with some of the column's parameters read from other names; :class:`Absent` takes a name away.
+Names lead to columns. A plain string leads one name to another (``token_kl`` to ``k3``); a :class:`Use` gives a name a
+column of its own, with some of the column's parameters read from other names; :class:`Absent` takes a name away.
 
-Roles with many choices have a file of their own in ``choices``. The chain that roles plug into, from ratio to gradient::
+Roles with many choices have a file of their own in ``choices``. The chain roles plug into, from ratio to gradient::
 
-    log_ratio -> ratio -> (objective) token_objective -> [weights] weighted_objective -> completion_objective -> surrogate_objective
-    slope = d(-token_objective) in log r, or directly in log pi  -> [weights] -> shared_slope -> policy_gradient -> gradient
+    log_ratio -> ratio -> (objective) token_objective
+        -> [weights] weighted_objective -> completion_objective -> surrogate_objective
+    slope = d(-token_objective) in log r, or directly in log pi
+        -> [weights] -> shared_slope -> policy_gradient -> gradient
 """
 
 from __future__ import annotations
@@ -16,18 +18,29 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from grpo_calc.bind import Absent, Binding, Bindings, Use, weighted
-from grpo_calc.choices.filters import DROPPED, SEQUENCE_PLUS
+from grpo_calc.choices.filters import DROPPED
 from grpo_calc.choices.kl import KL_CLAMP, KL_GRADIENT, KL_SCORE, OLD_KL
 from grpo_calc.choices.likelihood import LIKELIHOOD
 from grpo_calc.choices.masks import ENTROPY, ENTROPY_BONUS, GMPO, OFF_POLICY, SAMPLER_PLACE
 from grpo_calc.choices.mismatch import MISMATCH
 from grpo_calc.choices.objective import DIRECT, GATE, NO_CLIP, OBJECTIVE
 from grpo_calc.choices.padded import PADDED
+from grpo_calc.choices.ratio import RATIO
 from grpo_calc.choices.reduction import DIVISOR, KL_DIVISOR, KL_REDUCTION, REDUCTION, SHARED
-from grpo_calc.choices.reject import MISMATCH_CLAMP, MISMATCH_OF, REJECTION_PLACE, SAMPLER_NORM, RULES, Rejections, bounds
-from grpo_calc.choices.returns import ADVANTAGE_FACTOR, BASELINE, COUNTS, LONE, REWARD_KL as RETURN_KL, TO_GO, WHITEN_TOKENS
+from grpo_calc.choices.reject import (
+    MISMATCH_CLAMP,
+    MISMATCH_OF,
+    REJECTION_PLACE,
+    RULES,
+    SAMPLER_NORM,
+    Rejections,
+    bounds,
+)
+from grpo_calc.choices.returns import ADVANTAGE_FACTOR, BASELINE, COUNTS, LONE, TO_GO, WHITEN_TOKENS
+from grpo_calc.choices.returns import REWARD_KL as RETURN_KL
 from grpo_calc.choices.rewards import OVERLONG, REWARD_CLIP, REWARD_KL, WHITEN
 from grpo_calc.choices.sampler import SAMPLER_GATE
+from grpo_calc.choices.scale import SCALE, STD_EPS
 from grpo_calc.choices.shaped import RETURNS, SHAPED_CLIP, WHITEN_SHAPED
 
 NO_KL: Bindings = {
@@ -58,30 +71,6 @@ def _sampler(log_weight: str, bound: str) -> Bindings:
     }
 
 
-# How the slope in log r comes back to log pi: each token's own, or a sequence's spread over its tokens.
-TOKEN_PULL: Bindings = {
-    "surrogate_gradient": "slope",
-    "policy_gradient": "shared_slope",
-    "kl_through_ratio": "token_kl",
-    "proxy_through_ratio": "kl_proxy_slope",
-    "own_proxy_slope": "kl_proxy_slope",
-}
-CLAMPED_PULL: Bindings = {
-    name: Use("inside_clamp", x=x) for name, x in TOKEN_PULL.items() if isinstance(x, str)
-}  # beyond the clamp nothing moves
-SEQUENCE_PULL: Bindings = {
-    "surrogate_gradient": "slope",
-    "policy_gradient": Use("sequence_pull"),
-    "kl_through_ratio": Use("mean_within", x="token_kl"),
-    "proxy_through_ratio": "kl_proxy_slope",
-    "own_proxy_slope": Use("sequence_slope", slope="kl_proxy_slope"),
-    # A weighted KL moves its sequence's ratio, of which a token holds a share: what its own loss, not the batch's, feels.
-    "own_ratio_kl_gradient": Use("kl_gradient", kl_slope="own_ratio_kl_slope"),
-    "own_ratio_kl_slope": Use(
-        "ratio_weighted_kl_slope", slope="own_base_slope", kl_through_ratio="own_kl_through_ratio"
-    ),
-    "own_kl_through_ratio": Use("sequence_slope", slope="token_kl"),
-}
 CISPO: Bindings = {
     "token_objective": Use("cispo_objective"),
     "slope": "cispo_slope",
@@ -100,25 +89,10 @@ ROLES: Mapping[str, Mapping[str, Bindings]] = {
         "group_norm_single": {"advantage": Use("group_norm_single")},
         **BASELINE,
     },
-    "scale": {
-        "none": {"advantage": Use("centred_advantage")},
-        "group_std": {"advantage": Use("scaled_advantage")},
-        "leave_one_out_std": {"advantage": Use("scaled_advantage"), "scale_std": "leave_one_out_std"},
-        "batch_std": {"advantage": Use("scaled_advantage"), "scale_std": "batch_std"},
-        "centred_batch_std": {
-            "advantage": Use("scaled_advantage"),
-            "centred_advantage": Use("centred_advantage"),
-            "scale_std": Use("batch_std", reward="centred_advantage"),
-        },
-        "group_mean": {"advantage": Use("scaled_advantage"), "scale_std": "group_mean"},
-    },
-    "std_eps": {
-        "add_if_any": {"scale": Use("std_plus_eps_if_any", group_std="scale_std")},
-        "add": {"scale": Use("std_plus_eps", group_std="scale_std")},
-        "at_least": {"scale": Use("std_at_least_eps", group_std="scale_std")},
-        "inside_root": {"scale": Use("root_of_variance_plus_eps", group_std="scale_std")},
-    },
-    "rewards": {"sum_first": {}, "normalise_each": {}, "normalise_first": {}},  # what they bind depends on the rewards' names
+    "scale": SCALE,
+    "std_eps": STD_EPS,
+    # What these bind depends on the rewards' names.
+    "rewards": {"sum_first": {}, "normalise_each": {}, "normalise_first": {}},
     "unscored": {"left_out": {}, "zero": {}},
     "reward_clip": REWARD_CLIP,
     "overlong": OVERLONG,
@@ -130,39 +104,16 @@ ROLES: Mapping[str, Mapping[str, Bindings]] = {
     "returns": RETURNS,
     "whiten": {**WHITEN, "tokens": WHITEN_TOKENS, **WHITEN_SHAPED},
     "old": {"given": {}, "new": {"logp_old": "held_logp"}, "sampler": {"logp_old": "logp_sampler"}},
-    "ratio": {
-        "token": TOKEN_PULL,
-        "token_clamped": {"ratio": Use("clamped_ratio"), **CLAMPED_PULL},
-        "sequence": {"ratio": Use("sequence_ratio"), **SEQUENCE_PULL, "surrogate_gradient": Use("sequence_slope")},
-        "sequence_plus": SEQUENCE_PLUS,
-        "sequence_against_sampler": {
-            "ratio": Use("sequence_ratio"),
-            **SEQUENCE_PULL,
-            "surrogate_gradient": Use("sequence_slope"),
-            "mean_log_ratio": Use("mean_log_ratio", log_ratio="sampler_log_ratio"),
-            "sampler_log_ratio": Use("log_ratio", logp_old="logp_sampler"),
-        },
-        "sequence_token": {"ratio": Use("sequence_token_ratio"), **TOKEN_PULL},
-        "sequence_token_held": {
-            "ratio": Use("sequence_token_ratio_held"),
-            "wrap:slope:clamp": Use("below_log_cap", x="@"),
-            **TOKEN_PULL,
-        },
-        "sequence_product": {
-            "ratio": Use("product_ratio"),
-            **SEQUENCE_PULL,
-            "policy_gradient": "completion_slope",
-            "kl_through_ratio": Use("sum_within", x="token_kl"),
-            "proxy_through_ratio": Use("sum_within", x="kl_proxy_slope"),
-            "own_proxy_slope": "kl_proxy_slope",
-            "own_kl_through_ratio": "token_kl",
-        },
-    },
+    "ratio": RATIO,
     "objective": {
         "ppo": {"slope": "surrogate_slope"},
         "dual_clip": {"token_objective": Use("dual_clip_objective"), "slope": "dual_clip_slope"},
         "delta": {"surrogate": Use("delta_surrogate"), "slope": "delta_slope"},
-        "clipped": {"token_objective": "clipped_surrogate", "slope": Use("surrogate_slope", clipped="outside"), "clipped": "outside"},
+        "clipped": {
+            "token_objective": "clipped_surrogate",
+            "slope": Use("surrogate_slope", clipped="outside"),
+            "clipped": "outside",
+        },
         "sapo": {"token_objective": Use("sapo_objective"), "slope": "sapo_slope", **NO_CLIP},
         "cispo": {**CISPO, "cispo_weight": "cispo_clip_weight"},
         "cispo_cap": {**CISPO, "cispo_weight": "cispo_cap_weight"},
@@ -258,7 +209,9 @@ ROLES: Mapping[str, Mapping[str, Bindings]] = {
             "wrap:kl_slope:ratio": Use("ratio_weighted_kl_slope", slope="@"),
             "own_kl_gradient": "own_ratio_kl_gradient",
         },
-        "sampler": {f"wrap:{kl}:sampler": Use("weighted", x="@", weight="sampler_weight") for kl in ("token_kl", "kl_slope")},
+        "sampler": {
+            f"wrap:{kl}:sampler": Use("weighted", x="@", weight="sampler_weight") for kl in ("token_kl", "kl_slope")
+        },
     },
     "old_kl": OLD_KL,
     "likelihood": LIKELIHOOD,
@@ -383,15 +336,20 @@ PARAMETERS: Mapping[str, tuple[float, float, float]] = {
 def compose(bindings: Bindings) -> Bindings:
     """The bindings with every wrap put around its name, in the order of the roles.
 
-    A choice that changes a value other roles give binds ``wrap:<name>:<role>`` to a :class:`Use` that reads ``@``, the value
-    so far; that value keeps a name of its own, ``<name>_before_<role>``. A name that the recipe does not have stays absent.
+    A choice that changes a value other roles give binds ``wrap:<name>:<role>`` to a :class:`Use` that reads ``@``, the
+    value so far; that value keeps a name of its own, ``<name>_before_<role>``. A name that the recipe has not stays
+    absent.
     """
     defaults = {
         "weighted_objective": "token_objective",
         "own_kl_gradient": "kl_gradient",
         "own_ratio_kl_gradient": "kl_gradient",
         "own_base_slope": "kl_slope_before_ratio",
-        "scale_std": "group_std", **COUNTS, **SHARED, **MISMATCH}
+        "scale_std": "group_std",
+        **COUNTS,
+        **SHARED,
+        **MISMATCH,
+    }
     if bindings.get("counted") not in (None, "kept"):  # counted for another reason than that the rest was rejected
         defaults |= {"given_counted": "counted", "advantage_counted": "counted"}
     merged: dict[str, Binding] = {**defaults, **bindings}

@@ -74,8 +74,8 @@ def _advantage(o: Options, at: Version) -> Changes:
 
     A group of one has mean 0 and standard deviation 1: its advantage is its reward. ``norm_adv_by_std_in_grpo`` is
     handed to ``grpo`` and ``grpo_passk`` alone. Before 0.9 a reward to go was lost at a masked
-    token (a bug: ``to_go=reset``). Before 0.8 ``grpo_vectorized`` held the variance above 1e-6, which only groups of a
-    smaller one notice.
+    token (a bug: ``to_go=reset``). ``grpo_vectorized`` has its statistics in single precision, and before 0.8 held the
+    variance above 1e-6: neither is done here, and only a group of (almost) equal rewards would show it.
     """
     estimator = o["adv_estimator"]
     scaled = bool(o.get("norm_adv_by_std_in_grpo", True))

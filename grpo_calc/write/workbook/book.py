@@ -28,6 +28,7 @@ from grpo_calc.write.workbook.pictures import Pictures
 from grpo_calc.write.workbook.rows import coarse_rows, token_rows
 from grpo_calc.write.workbook.stream import Part, finish
 from grpo_calc.write.workbook.styles import Palette, number_format
+from grpo_calc.write.workbook.text import clean
 from grpo_calc.write.workbook.values import Values
 
 
@@ -131,7 +132,7 @@ class Book:
             self.book.defined_names[name] = DefinedName(name, attr_text=cell)
         self.palette.close(self.book)
         made = io.BytesIO()
-        self.book.properties.creator, self.book.properties.title = "grpo-calc", title
+        self.book.properties.creator, self.book.properties.title = "grpo-calc", clean(title)
         self.book.save(made)
         parts = {}
         for place, sheet in enumerate(self.book.worksheets, start=1):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from xml.sax.saxutils import escape
 
 from grpo_calc.write.visible import visible
@@ -27,13 +28,14 @@ def clean(text: str) -> str:
     ('a␇�', 32767)
     """
     shown = _UNFIT.sub("\N{REPLACEMENT CHARACTER}", visible(text))
-    room = LONGEST - len(coded(shown)) + len(shown)
-    if units(shown) <= room:
+    if _fits(shown):
         return shown
-    kept = shown[: room - 1]
-    while units(kept) > room - 1:
-        kept = kept[: len(kept) - max((units(kept) - room + 1) // 2, 1)]
-    return kept + "…"
+    kept = bisect_left(range(LONGEST), True, key=lambda length: not _fits(shown[:length] + "…")) - 1
+    return shown[:kept] + "…"
+
+
+def _fits(text: str) -> bool:
+    return len(text) < LONGEST // 8 or units(coded(text)) <= LONGEST
 
 
 def coded(text: str) -> str:

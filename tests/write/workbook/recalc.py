@@ -37,12 +37,14 @@ def read(path: Path) -> tuple[Cells, Cells]:
     values: Cells = {}
     with zipfile.ZipFile(path) as file:
         names = [sheet.get("name", "") for sheet in _xml(file, "xl/workbook.xml").iter(f"{MAIN}sheet")]
+        shared = "xl/sharedStrings.xml"
+        strings = [_text(item) for item in _xml(file, shared)] if shared in file.namelist() else []
         for place, name in enumerate(names, start=1):
             cells = _xml(file, f"xl/worksheets/sheet{place}.xml").iter(f"{MAIN}c")
             formulas[name], values[name] = {}, {}
             for cell in cells:
                 where = cell.get("r", "")
-                formula, value = cell.find(f"{MAIN}f"), _value(cell)
+                formula, value = cell.find(f"{MAIN}f"), _value(cell, strings)
                 if formula is not None:
                     formulas[name][where] = f"={formula.text}"
                 if value is not None:
@@ -54,13 +56,19 @@ def _xml(file: zipfile.ZipFile, part: str) -> ElementTree.Element:
     return ElementTree.fromstring(file.read(part))
 
 
-def _value(cell: ElementTree.Element) -> float | str | None:
-    if cell.get("t") == "inlineStr":
-        return "".join(text.text or "" for text in cell.iter(f"{MAIN}t"))
-    value = cell.find(f"{MAIN}v")
+def _text(item: ElementTree.Element) -> str:
+    return "".join(text.text or "" for text in item.iter(f"{MAIN}t"))
+
+
+def _value(cell: ElementTree.Element, strings: list[str]) -> float | str | None:
+    kind, value = cell.get("t"), cell.find(f"{MAIN}v")
+    if kind == "inlineStr":
+        return _text(cell)
     if value is None or value.text is None:
         return None
-    return value.text if cell.get("t") == "str" else float(value.text)
+    if kind == "s":
+        return strings[int(value.text)]
+    return value.text if kind in ("str", "e") else float(value.text)
 
 
 def cached(path: Path) -> Cells:
@@ -137,7 +145,7 @@ def libreoffice(program: str, path: Path, folder: Path) -> Cells:
     out = folder / "libreoffice"
     command = [program, f"-env:UserInstallation={(folder / 'profile').as_uri()}", "--headless", "--convert-to", "xlsx"]
     subprocess.run([*command, "--outdir", str(out), str(twin)], check=True, capture_output=True, timeout=240)
-    return cached(out / twin.name)
+    return read(out / twin.name)[1]
 
 
 def gnumeric(program: str, path: Path, folder: Path) -> Cells:
@@ -145,4 +153,4 @@ def gnumeric(program: str, path: Path, folder: Path) -> Cells:
     twin = without_caches(path, folder / f"bare-{path.name}")
     out = folder / "gnumeric.xlsx"
     subprocess.run([program, "--recalc", str(twin), str(out)], check=True, capture_output=True, timeout=240)
-    return cached(out)
+    return read(out)[1]

@@ -173,7 +173,8 @@ class _Build:
     def _counted(self, name: str, use: Use) -> str | None:
         """Which tokens a reduction counts: the column bound to ``counted``, or to what this use reads in its place."""
         wanted = use.renamed.get("counted", "counted")
-        return self._guarded(name, wanted) if wanted in self.bindings else None
+        bound = self.bindings.get(wanted)
+        return None if bound is None or isinstance(bound, Absent) else self._guarded(name, wanted)
 
     def _time(self, level: Level, consumes: Level | None, reads: list[str]) -> int:
         """A token's step waits for the next pass where it reads the end of one; a batch's or group's for the end."""

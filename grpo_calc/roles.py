@@ -21,7 +21,7 @@ from grpo_calc.bind import Absent, Binding, Bindings, Use, weighted
 from grpo_calc.choices.filters import DROPPED
 from grpo_calc.choices.kl import KL_CLAMP, KL_GRADIENT, KL_SCORE, OLD_KL
 from grpo_calc.choices.likelihood import LIKELIHOOD
-from grpo_calc.choices.masks import ENTROPY, ENTROPY_BONUS, GMPO, OFF_POLICY, SAMPLER_PLACE
+from grpo_calc.choices.masks import ENTROPY, ENTROPY_BONUS, GMPO, OFF_POLICY, SAMPLER_PLACE, counted_on_policy
 from grpo_calc.choices.mismatch import MISMATCH
 from grpo_calc.choices.objective import DIRECT, GATE, NO_CLIP, OBJECTIVE
 from grpo_calc.choices.padded import PADDED
@@ -154,19 +154,8 @@ ROLES: Mapping[str, Mapping[str, Bindings]] = {
         "all": {},
         "mask": {"counted": Use("unmasked"), **_counted()},
         "near_old": {"counted": Use("near_old"), **_counted()},
-        # Completions that the policy has drifted from count nowhere, by the drift of all their tokens.
-        "on_policy": {
-            "counted": Use("completion_counts"),
-            "logp_behaviour": "logp_old",
-            "mean_drift": Use("mean_within", x="drift", counted="everywhere"),
-            **_counted(),
-        },
-        "on_policy_of_sampler": {
-            "counted": Use("completion_counts"),
-            "logp_behaviour": "logp_sampler",
-            "mean_drift": Use("mean_within", x="drift", counted="everywhere"),
-            **_counted(),
-        },
+        "on_policy": {**_counted(), **counted_on_policy("logp_old")},
+        "on_policy_of_sampler": {**_counted(), **counted_on_policy("logp_sampler")},
     },
     "rejection": Rejections(),
     "rejection_place": REJECTION_PLACE,

@@ -18,6 +18,17 @@ def _off_policy(behaviour: str) -> Bindings:
     }
 
 
+def counted_on_policy(behaviour: str) -> Bindings:
+    """Completions with A < 0 that the policy has drifted from count nowhere; advantage, drift and ranks are of all tokens."""
+    return {
+        "counted": Use("completion_counts"),
+        "logp_behaviour": behaviour,
+        "mean_drift": Use("mean_within", x="drift", counted="given_counted"),
+        "given_counted": Absent(),
+        "advantage_counted": Absent(),
+    }
+
+
 OFF_POLICY: Choices = {
     "none": {},
     "against_old": _off_policy("logp_old"),
@@ -25,6 +36,7 @@ OFF_POLICY: Choices = {
 }
 
 TOP: Bindings = {
+    "entropy_threshold": Use("entropy_threshold", counted="given_counted"),
     "entropy_kept": Use("high_entropy", entropy_limit="entropy_threshold"),
     "bonus_entropy": Use("kept_entropy"),
     "completion_kept": Use("sum_within", x="entropy_kept"),

@@ -29,7 +29,7 @@ REWARD_KL: Mapping[str, Bindings] = {
     "none": {},
     "sum_k1": {
         "reward": "reward_given",
-        "reward_kl": Use("sum_within", x="old_k1"),
+        "reward_kl": Use("sum_within", x="old_k1", counted="advantage_counted"),
         "wrap:reward:kl": Use("reward_less_kl", x="@"),
     },
     # A completion's KL as the table has it.
@@ -125,4 +125,6 @@ def _sum(what: str, names: Sequence[str], read: dict[str, str], result: str, uns
             term, known = f"{what}_so_far@{name}", f"known_so_far@{name}"
         total, count = term, known
     scored = Use("scored_reward", x=total, rewards_known=count)
+    if read[names[-1]] == result:  # a lone reward, as it is
+        return bound
     return {**bound, result: scored if unscored == "left_out" else total}

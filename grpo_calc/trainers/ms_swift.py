@@ -95,6 +95,8 @@ def _rewards(o: Mapping[str, Any]) -> dict[str, Any]:
     """The rewards and the advantage. A missing reward adds nothing; a completion without any counts with reward 0."""
     estimator = o["advantage_estimator"]
     scale = o["scale_rewards"] or {"grpo": "group", "rloo": "none", "reinforce_plus_plus": "batch"}[estimator]
+    if estimator == "reinforce_plus_plus" and scale == "gdpo":
+        scale = "none"  # gdpo is not among its scales, and is passed over
     changes: dict[str, Any] = {
         "baseline": "leave_one_out" if estimator == "rloo" else "group_mean",
         "scale": {"group": "group_std", "batch": "batch_std", "none": "none", "gdpo": "group_std"}[scale],
@@ -153,9 +155,9 @@ def metrics(worked: Any) -> dict[str, float]:
         weighted = roles["kl_weight"] == "sampler"
         found["kl"] = mean(worked, "token_kl_before_sampler" if weighted else "token_kl")
     if roles["objective"] == "cispo_cap":
-        found["cispo_clip_ratio"] = capped(worked)
+        found["cispo_clip_ratio"] = capped(worked, by_token=True)
     elif roles["objective"] in ("ppo", "delta"):
-        found |= clipping(worked, by_batch=True)
+        found |= clipping(worked, by_batch=True, by_token=True)
     return {name: float(value) for name, value in found.items()}
 
 

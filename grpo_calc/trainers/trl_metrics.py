@@ -103,27 +103,29 @@ def _per_token(worked: Any) -> bool:
     return own is not None and own.options.get("loss_type") in ("dapo", "cispo", "vespo")
 
 
-def capped(worked: Any) -> Any:
-    """The share of tokens (sequences, under a sequence ratio) with A > 0 whose weight is at the cap."""
-    beyond = worked["ratio"] > worked.recipe.parameters["ratio_cap"]
-    return mean(worked, "ratio", (beyond & (_beside(worked, "advantage", "ratio") > 0)).astype(float))
+def capped(worked: Any, *, by_token: bool = False) -> Any:
+    """The share of tokens with A > 0 whose weight is at the cap; of sequences under a sequence ratio, unless ``by_token``."""
+    rows = "logp_new" if by_token else "ratio"
+    beyond = _beside(worked, "ratio", rows) > worked.recipe.parameters["ratio_cap"]
+    return mean(worked, rows, (beyond & (_beside(worked, "advantage", rows) > 0)).astype(float))
 
 
-def clipping(worked: Any, *, by_batch: bool) -> dict[str, Any]:
-    """How many tokens (sequences, under a sequence ratio) lie beyond the clip range on the side that clips.
+def clipping(worked: Any, *, by_batch: bool, by_token: bool = False) -> dict[str, Any]:
+    """How many tokens lie beyond the clip range on the side that clips; sequences under a sequence ratio, unless ``by_token``.
 
     The least and greatest are of completions; ``by_batch``: of processes, here the one batch.
     """
     parameters, objective = worked.recipe.parameters, worked.recipe.roles["objective"]
     name, centre = ("log_ratio", 0.0) if objective == "gmpo" else ("ratio", 1.0)
-    value = np.minimum(worked[name], parameters["delta"]) if objective == "delta" else worked[name]
-    advantage = _beside(worked, "advantage", name)
+    rows = "logp_new" if by_token else name
+    value, advantage = _beside(worked, name, rows), _beside(worked, "advantage", rows)
+    value = np.minimum(value, parameters["delta"]) if objective == "delta" else value
     low = ((value < centre - parameters["eps_low"]) & (advantage < 0)).astype(float)
     high = ((value > centre + parameters["eps_high"]) & (advantage > 0)).astype(float)
-    least, most = mean(worked, name, low), mean(worked, name, high)
-    found = {"low_mean": least, "high_mean": most, "region_mean": mean(worked, name, low + high)}
+    least, most = mean(worked, rows, low), mean(worked, rows, high)
+    found = {"low_mean": least, "high_mean": most, "region_mean": mean(worked, rows, low + high)}
     if not by_batch:
-        least, most = np.nanmin(by_completion(worked, name, low)), np.nanmax(by_completion(worked, name, high))
+        least, most = np.nanmin(by_completion(worked, rows, low)), np.nanmax(by_completion(worked, rows, high))
     return {f"clip_ratio/{which}": figure for which, figure in {**found, "low_min": least, "high_max": most}.items()}
 
 

@@ -29,10 +29,14 @@ OUTPUTS: Mapping[str, Reading] = {"per_token_loss": "token_loss", "rollout_is_we
 
 
 def case(golden: Golden) -> Case:
-    """The case of an ms-swift golden. The harness hands over the sampler's log-probs only with a correction's mode."""
+    """The case of an ms-swift golden.
+
+    The harness keeps the KL in the loss unless told otherwise, and hands over the sampler's log-probs only with a
+    correction's mode.
+    """
     check(golden, "ms-swift")
     options = {NAMES.get(key, key): value for key, value in golden["options"].items()}
-    made = recipe("ms-swift", **options)
+    made = recipe("ms-swift", **{"kl_in_reward": False, **options})
     if options.get("rollout_importance_sampling_mode") is None and made.roles["counted"] == "on_policy_of_sampler":
         made = made.change(counted="on_policy")
     if not golden["inputs"].get("old_logps"):

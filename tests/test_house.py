@@ -131,13 +131,13 @@ def test_the_doors_open_light(path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "absent"),
     [
-        (["--help"], {"numpy", "openpyxl"}),
-        (["--version"], {"numpy", "openpyxl"}),
-        (["table", "six-tokens"], {"openpyxl"}),
+        (["--help"], ["numpy", "openpyxl"]),
+        (["--version"], ["numpy", "openpyxl"]),
+        (["table", "six-tokens"], ["openpyxl"]),
     ],
     ids=" ".join,
 )
-def test_a_command_imports_only_what_it_needs(arguments: list[str], absent: set[str]) -> None:
+def test_a_command_imports_only_what_it_needs(arguments: list[str], absent: list[str]) -> None:
     program = f"""
 import sys
 from grpo_calc.cli import main
@@ -145,7 +145,7 @@ sys.argv[1:] = {arguments!r}
 try:
     main()
 finally:
-    print(*sorted({absent!r} & sys.modules.keys()), file=sys.stderr)
+    print(*sorted(set({absent!r}) & sys.modules.keys()), file=sys.stderr)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=True)
     assert done.stderr.split("\n")[-2] == ""

@@ -171,9 +171,14 @@ def formula(column: Column, renamed: Mapping[str, str] = MappingProxyType({})) -
     >>> formula(catalogue()["ratio"])
     'exp(log r)'
     """
-    return plain(column.expression(renamed), lambda name: label(name).symbol)
+    return plain(column.expression(renamed), lambda name: label(name).symbol, counted(column))
 
 
 def formula_latex(column: Column, renamed: Mapping[str, str] = MappingProxyType({})) -> str:
     """A column's formula in LaTeX."""
-    return latex(column.expression(renamed), lambda name: label(name).latex)
+    return latex(column.expression(renamed), lambda name: label(name).latex, counted(column))
+
+
+def counted(column: Column) -> str:
+    """What a column that counts rows counts: tokens, completions or groups."""
+    return f"{column.consumes['over'].name.lower()}s" if "over" in column.consumes else "rows"

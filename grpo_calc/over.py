@@ -20,8 +20,8 @@ STD = Verb(
     r"\operatorname{{std}}_{{\text{{ddof}}={1}}}\left({0}\right)",
     "std({0}, ddof {1})",
 )
-COUNT = Verb("count", "COUNT({0})", r"\#{0}", "count({0})")
-NUMBERS = Verb("numbers", "COUNT({0})", r"\#{0}", "count({0})")
+COUNT = Verb("count", "COUNT({0})", r"\#\,{0}", "count({0})")
+NUMBERS = Verb("numbers", "COUNT({0})", r"\#\,{0}", "count({0})")
 KNOWN_MEAN = Verb("mean", "IF(COUNT({0})=0,0,AVERAGE({0}))", r"\operatorname{{mean}}\left({0}\right)", "mean({0})")
 QUANTILE = Verb("quantile", "PERCENTILE({0},{1})", r"Q_{{{1}}}\left({0}\right)", "quantile({0}, {1})")
 LARGEST = Verb("max", "MAX({0})", r"\max {0}", "max({0})")

@@ -188,18 +188,46 @@ def _render(expression: Sym, style: Style) -> tuple[str, int]:
     if isinstance(expression, Number):
         return _signed(style.number(expression.value))
     if isinstance(expression, Name):
-        return _signed(style.name(expression.name))
+        text = style.name(expression.name)
+        return _signed(text) if style.form == "excel" else _named(text)
     if isinstance(expression, Reduce):
         read = [None if expression.column is None else expression.column.name]
         read += [] if expression.counted is None else [expression.counted.name]
         return _form(expression.verb, style, [(style.reduced(name), ATOM) for name in read], expression.arguments)
     assert isinstance(expression, Apply)
+    if style.form != "excel" and _is_flag(expression):
+        condition = _render(expression.arguments[0], style)[0]
+        return (rf"\left[{condition}\right]" if style.form == "latex" else f"[{condition}]"), ATOM
     return _form(expression.verb, style, [], expression.arguments)
+
+
+def _is_flag(expression: Apply) -> bool:
+    """Whether it is 1 where a condition holds, else 0: read as the condition in brackets."""
+    _, *values = expression.arguments
+    flag = [value.value for value in values if isinstance(value, Number)]
+    return expression.verb.name == "where" and flag == [1.0, 0.0]
 
 
 def _signed(text: str) -> tuple[str, int]:
     # A substituted negative number binds as a minus sign: -1 - (-1.1), 2 * (-1).
     return text, NEGATE if text.startswith("-") else ATOM
+
+
+def _named(text: str) -> tuple[str, int]:
+    """A symbol that is itself written as a formula stands in parentheses inside a product: ``(-dS) / n``.
+
+    >>> _named("rA") == ("rA", ATOM), _named("std+eps") == ("std+eps", ADD), _named("τ-") == ("τ-", ATOM)
+    (True, True, True)
+    """
+    if text.lstrip("-")[:1].isdigit():
+        return _signed(text)
+    depth, last = 0, len(text) - 1
+    for place, character in enumerate(text):
+        depth += (character in "([{") - (character in ")]}")
+        open_sign = character in "+-/" and place < last and (not place or text[place - 1] not in "_^")
+        if depth == 0 and open_sign:
+            return text, ADD
+    return text, ATOM
 
 
 def _form(verb: Verb, style: Style, first: list[tuple[str, int]], rest: Sequence[Sym]) -> tuple[str, int]:
@@ -265,18 +293,22 @@ def excel(expression: Sym, cell: Callable[[str], str], area: Callable[[str | Non
     return render(expression, Style("excel", cell, excel_number, area))
 
 
-def latex(expression: Sym, symbol: Callable[[str], str]) -> str:
-    """LaTeX of an expression; ``symbol`` gives a name's LaTeX symbol."""
-    return render(expression, Style("latex", symbol, latex_number, lambda name: "" if name is None else symbol(name)))
+def latex(expression: Sym, symbol: Callable[[str], str], rows: str = "rows") -> str:
+    """LaTeX of an expression; ``symbol`` gives a name's LaTeX symbol, ``rows`` says what a count counts."""
+
+    def reduced(name: str | None) -> str:
+        return rf"\text{{{rows}}}" if name is None else symbol(name)
+
+    return render(expression, Style("latex", symbol, latex_number, reduced))
 
 
-def plain(expression: Sym, symbol: Callable[[str], str]) -> str:
-    """Readable text of an expression; ``symbol`` gives a name's plain symbol.
+def plain(expression: Sym, symbol: Callable[[str], str], rows: str = "rows") -> str:
+    """Readable text of an expression; ``symbol`` gives a name's plain symbol, ``rows`` says what a count counts.
 
     >>> plain((Name("r") - 1) ** 2, str)
     '(r - 1)^2'
     """
-    return render(expression, Style("plain", symbol, plain_number, lambda name: "" if name is None else symbol(name)))
+    return render(expression, Style("plain", symbol, plain_number, lambda name: rows if name is None else symbol(name)))
 
 
 def worked(expression: Sym, value: Callable[[str], str], values: Callable[[str | None], str]) -> str:

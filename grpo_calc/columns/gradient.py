@@ -18,8 +18,8 @@ quantity(
 )
 quantity(
     "surrogate_gradient",
-    "d(-min)",
-    latex=r"\partial(-\min)",
+    "-dmin/dlogπ",
+    latex=r"-\frac{\partial\min}{\partial\log\pi}",
     en="policy part of the token gradient",
     zh="token 梯度的策略部分",
 )
@@ -27,11 +27,11 @@ quantity(
     "slope",
     "d(-min)",
     latex=r"\partial(-\min)",
-    en="slope of the token loss, policy part",
-    zh="token 损失策略部分的斜率",
+    en="policy slope of the token loss in log r",
+    zh="token 损失（策略部分）对 log r 的斜率",
 )
-quantity("policy_gradient", "dS", latex=r"\partial S", en="policy part of the gradient", zh="梯度的策略部分")
-quantity("kl_share", "share", latex="w_t", en="share of a token's KL", zh="token KL 的份额")
+quantity("policy_gradient", "-dS", latex=r"-\partial S", en="policy part of the gradient", zh="梯度的策略部分")
+quantity("kl_share", "share", latex="w_t", en="share of a token's KL", zh="token KL 的权重")
 
 
 @column(
@@ -98,8 +98,8 @@ def token_gradient(surrogate_gradient, own_kl_gradient) -> Token:
 
 
 @column(
-    "dS/dlogπ",
-    latex=r"\frac{\partial S}{\partial\log\pi}",
+    "-dS/dlogπ",
+    latex=r"-\frac{\partial S}{\partial\log\pi}",
     en="policy part of the gradient",
     zh="梯度的策略部分",
     source=CALCULUS,
@@ -123,8 +123,8 @@ def gradient(policy_gradient, kl_share, kl_gradient) -> Token:
     """The slope of the loss in one token's log-prob, denominators and all.
 
     Shape: one value a token. Unit: that of the advantage.
-    Equation: ``d L / d log π_t = dS + w_t beta dKL``, where ``dS`` is the policy's part and ``w_t`` the share of the
-    token's KL.
+    Equation: ``d L / d log π_t = -dS + w_t beta dKL``, where ``-dS`` is the policy's part (``S`` is to be raised) and
+    ``w_t`` the share of the token's KL.
     Errors: none raised; undefined (NaN) where a value it reads is.
     Source: calculus; tests prove it against automatic differentiation.
 
@@ -160,7 +160,7 @@ def gradient_without_kl(policy_gradient) -> Token:
     """The slope of the loss in one token's log-prob, where the recipe has no KL term.
 
     Shape: one value a token. Unit: that of the advantage.
-    Equation: ``d L / d log π_t = dS``, where ``dS`` is the policy's part.
+    Equation: ``d L / d log π_t = -dS``, where ``-dS`` is the policy's part: ``S`` is to be raised.
     Errors: none raised; undefined (NaN) where a value it reads is.
     Source: calculus; tests prove it against automatic differentiation.
 
@@ -170,7 +170,13 @@ def gradient_without_kl(policy_gradient) -> Token:
     return policy_gradient
 
 
-@column("sum dS", latex=r"\Sigma\,\partial S", en="sum of shared slopes", zh="份额斜率之和", source=CALCULUS)
+@column(
+    "-dS/dlog s",
+    latex=r"-\frac{\partial S}{\partial\log s}",
+    en="sum of weighted slopes",
+    zh="加权斜率之和",
+    source=CALCULUS,
+)
 def completion_slope(shared_slope: Token, over) -> Completion:
     """What one sequence ratio's change does to the loss: the sum of its tokens' shared slopes.
 
@@ -188,8 +194,8 @@ def completion_slope(shared_slope: Token, over) -> Completion:
 
 
 @column(
-    "dS/dlogπ",
-    latex=r"\frac{\partial S}{\partial\log\pi}",
+    "-dS/dlogπ",
+    latex=r"-\frac{\partial S}{\partial\log\pi}",
     en="policy part of the gradient",
     zh="梯度的策略部分",
     source="GSPO, arXiv:2507.18071, eq. 10",
@@ -209,8 +215,8 @@ def sequence_pull(completion_slope, length):
 
 
 @column(
-    "d(-min)",
-    latex=r"\partial(-\min)",
+    "-dmin/dlogπ",
+    latex=r"-\frac{\partial\min}{\partial\log\pi}",
     en="policy part of the token gradient",
     zh="token 梯度的策略部分",
     source="GSPO, arXiv:2507.18071, eq. 10",

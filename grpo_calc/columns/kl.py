@@ -7,10 +7,10 @@ SCHULMAN = "J. Schulman, Approximating KL Divergence, 2020"
 
 quantity("token_kl", "KL", latex=r"\mathrm{KL}", en="token KL", zh="单个 token 的 KL")
 quantity("kl_through_ratio", "KL", latex=r"\mathrm{KL}", en="KL reached through the ratio", zh="经概率比到达的 KL")
-quantity("kl_slope", "dKL", latex=r"\partial\mathrm{KL}", en="KL slope", zh="KL 的斜率")
+quantity("kl_slope", "dKL", latex=r"\partial\mathrm{KL}", en="KL slope in log π", zh="KL 对 log π 的斜率")
 
 
-@column("k1", latex="k_1", en="k1 (log-ratio to base)", zh="k1（对基准的对数比）", source=SCHULMAN)
+@column("k1", latex="k_1", en="k1 (log-ratio to base)", zh="k1（相对基准策略的对数比）", source=SCHULMAN)
 def k1(logp_new, logp_base):
     """The log-ratio to the base policy: an unbiased, signed estimate of KL(π‖base) under samples of π.
 
@@ -99,7 +99,7 @@ def kl_proxy(ratio):
     return (ratio - 1) ** 2
 
 
-@column("1", en="slope of k1", zh="k1 的斜率", source="calculus")
+@column("1", en="slope of k1 in log π", zh="k1 对 log π 的斜率", source="calculus")
 def k1_slope():
     """The slope of k1 in the token's log-prob.
 
@@ -114,7 +114,7 @@ def k1_slope():
     return 1.0
 
 
-@column("dk3", latex=r"\partial k_3", en="slope of k3", zh="k3 的斜率", source="calculus")
+@column("dk3", latex=r"\partial k_3", en="slope of k3 in log π", zh="k3 对 log π 的斜率", source="calculus")
 def k3_slope(base_ratio):
     """The slope of k3 in the token's log-prob.
 
@@ -129,7 +129,7 @@ def k3_slope(base_ratio):
     return 1 - base_ratio
 
 
-@column("d(r-1)^2", latex=r"\partial (r-1)^2", en="slope of the KL proxy", zh="KL 代理的斜率", source="calculus")
+@column("d(r-1)^2", latex=r"\partial (r-1)^2", en="slope of the KL proxy in log r", zh="KL 代理对 log r 的斜率", source="calculus")
 def kl_proxy_slope(ratio):
     """The slope of the article's proxy in log r.
 
@@ -159,7 +159,7 @@ def k1_absolute(k1):
     return absolute(k1)
 
 
-@column("sign k1", latex=r"\operatorname{sign} k_1", en="slope of |k1|", zh="|k1| 的斜率", source="calculus")
+@column("sign k1", latex=r"\operatorname{sign} k_1", en="slope of |k1| in log π", zh="|k1| 对 log π 的斜率", source="calculus")
 def k1_absolute_slope(k1):
     """The slope of ``|k1|`` in the token's log-prob; 0 at 0.
 
@@ -219,8 +219,8 @@ def kl_clamped(x, kl_clamp_out):
 @column(
     "[in] dKL",
     latex=r"[\text{in}]\,\partial\mathrm{KL}",
-    en="slope of the clamped KL",
-    zh="钳制后 KL 的斜率",
+    en="slope of the clamped KL in log π",
+    zh="钳制后 KL 对 log π 的斜率",
     source="calculus",
 )
 def kl_clamped_slope(slope, x, k1, kl_clamp_in, kl_clamp_out):
@@ -261,8 +261,8 @@ def ratio_weighted_kl(ratio, x):
 @column(
     "r dKL + KL",
     latex=r"r\,\partial\mathrm{KL} + \mathrm{KL}",
-    en="slope of ratio times KL",
-    zh="概率比乘 KL 的斜率",
+    en="slope of ratio times KL in log π",
+    zh="概率比乘 KL 对 log π 的斜率",
     source="calculus",
 )
 def ratio_weighted_kl_slope(ratio, slope, kl_through_ratio):
@@ -283,8 +283,8 @@ def ratio_weighted_kl_slope(ratio, slope, kl_through_ratio):
 @column(
     "w (dKL + KL)",
     latex=r"w\,(\partial\mathrm{KL} + \mathrm{KL})",
-    en="slope of the scored KL",
-    zh="带得分项的 KL 斜率",
+    en="slope of the scored KL in log π",
+    zh="带得分项的 KL 对 log π 的斜率",
     source="the score-function gradient, arXiv:2506.09477; NeMo-RL; slime, use_unbiased_kl",
 )
 def scored_kl_slope(score_weight, slope, x):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from grpo_calc.column import Label, Level, label
+from grpo_calc.column import Label, Level, counted, label
 from grpo_calc.over import BELOW
 from grpo_calc.plan import Step
 from grpo_calc.say import Problem
@@ -48,7 +48,10 @@ def lines(worked: Worked, row: int) -> list[Line]:
     plan = worked.plan.upstream(aims)
     computed = [place.line(step) for step in _by_stage(plan.steps) if step.reads or step.consumes is not None]
     given = sorted((place.given(name) for name in place.needed(plan.steps)), key=lambda line: line.source)
-    return [*given, *computed]
+    told: dict[tuple[str, str, str], Line] = {}
+    for line in computed:  # the same step under two names is told once
+        told.setdefault((line.label.symbol, line.formula, line.numbers), line)
+    return [*given, *told.values()]
 
 
 def _by_stage(steps: Sequence[Step]) -> Iterator[Step]:
@@ -104,10 +107,11 @@ class _Place:
 
     def line(self, step: Step) -> Line:
         shown = stage(step, step.name)
-        formula = plain(step.expression, lambda name: self.symbol(step, name))
+        formula = plain(step.expression, lambda name: self.symbol(step, name), counted(step.column))
         numbers = substituted(
             step.expression, lambda name: self.spelled(step, name), lambda name: self.listed(step, name)
         )
+        numbers = "" if formula.startswith("count(") else numbers  # a count of rows: the result says it
         return Line(
             step.name, step.label, shown, step.level, formula, numbers, self.number(step.name), step.column.source
         )
@@ -127,8 +131,8 @@ class _Place:
         """The numbers a reduction reads, shortened where they are many."""
         assert step.consumes is not None
         start, stop = self._under(step.consumes, step.level)
-        if name is None:  # a count of rows: the result says it
-            return ""
+        if name is None:
+            return counted(step.column)
         values = self._rows(name, step.consumes)[start:stop]
         texts = [short(value) for value in values.tolist()]
         if len(texts) > LISTED:

@@ -21,7 +21,8 @@ from grpo_calc.write.workbook.extent import FIRST_ROW, LIVE_ROWS, extent, foreca
 from grpo_calc.write.workbook.heads import heads
 from grpo_calc.write.workbook.layout import TITLES, Layout, Sheet
 from grpo_calc.write.workbook.loss import LossSheet, PrintedFigure
-from grpo_calc.write.workbook.page import PAGE, Page
+from grpo_calc.write.workbook.page import Page
+from grpo_calc.write.workbook.paged import PAGE, Paged
 from grpo_calc.write.workbook.parameters import SHEET, parameters
 from grpo_calc.write.workbook.pen import Pen
 from grpo_calc.write.workbook.pictures import Pictures
@@ -124,8 +125,9 @@ class Book:
         }
         pictures = Pictures(self.layout, self.values, self.pens[TITLES[Level.BATCH]], self.lang)
         if small:
-            page = Page(self.pens[PAGE], self.layout, self.values, self.lang)
-            pictures.on_page(page, page.write(title, loss, figures))
+            paged = Paged(self.layout, self.values)
+            below = Page(self.pens[PAGE], paged).write(title, loss, figures)
+            pictures.on_page(self.pens[PAGE].sheet, paged, below)
         elif self.layout.has_tokens:
             pictures.on_loss(loss)
         for name, cell in self.names.items():

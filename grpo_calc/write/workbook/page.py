@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Sequence
 from itertools import groupby
-from typing import Any
 
 import numpy as np
 from openpyxl.utils import get_column_letter
@@ -16,12 +13,12 @@ from grpo_calc.column import Level, label
 from grpo_calc.over import Symbolic
 from grpo_calc.say import say
 from grpo_calc.sym import Name, excel, plain
-from grpo_calc.write.workbook.curve import inlined
+from grpo_calc.write.workbook.card import Card
 from grpo_calc.write.workbook.heads import check_colours, paper, tint
-from grpo_calc.write.workbook.layout import COMPLETION, GROUP, OWN, TITLES, Layout
-from grpo_calc.write.workbook.loss import LossSheet, PrintedFigure, agreement, met_formula
+from grpo_calc.write.workbook.layout import OWN
+from grpo_calc.write.workbook.loss import LossSheet, PrintedFigure
+from grpo_calc.write.workbook.paged import FIRST, Paged, Shown
 from grpo_calc.write.workbook.pen import Pen
-from grpo_calc.write.workbook.stages import stage
 from grpo_calc.write.workbook.styles import (
     CLIPPED_INK,
     CLIPPED_TINT,
@@ -29,7 +26,6 @@ from grpo_calc.write.workbook.styles import (
     DOT,
     DOT_INK,
     FROZEN,
-    INK,
     KEY,
     PALE,
     SUBTITLE,
@@ -41,135 +37,27 @@ from grpo_calc.write.workbook.styles import (
     body,
     head,
     number_format,
-)  # fmt: skip
-from grpo_calc.write.workbook.text import width
-from grpo_calc.write.workbook.values import Values
-
-PAGE = "Page"
-TALL = 18
-BAND, SYMBOL, NAME, FORMULA, FIRST = 4, 5, 6, 7, 8
-SHOWN = (
-    *("reward", "logp_new", "logp_old", "logp_ref", "advantage", "log_ratio", "ratio", "clipped_ratio"),
-    *(
-        "surrogate",
-        "clipped_surrogate",
-        "token_objective",
-        "clipped",
-        "k1",
-        "k2",
-        "k3",
-        "kl_proxy",
-        "token_loss",
-        "gradient",
-    ),
 )
-IDS = ("row", "completion_id", "token")
-CARD = ("surrogate_objective", "kl", "objective", "loss", "clip_fraction")
+from grpo_calc.write.workbook.text import width
 
+TALL = 18
+"""The rows that the charts and the card take below the table."""
 
-@dataclass(frozen=True)
-class Shown:
-    """One column of the page: what it shows and where."""
-
-    name: str
-    lead: str
-    stage: str
-    letter: str
+BAND, SYMBOL, NAME, FORMULA = 4, 5, 6, 7
 
 
 class Page:
-    """Writes the page. ``rows`` gives, for each token, its row on Tokens, Completions and Groups."""
+    """Writes the page's table and card."""
 
-    def __init__(self, pen: Pen, layout: Layout, values: Values, lang: str) -> None:
-        self.pen, self.layout, self.values, self.lang = pen, layout, values, lang
-        block = next(values.blocks())
-        self.numbers: Mapping[str, Any] = block.columns if block.end == layout.part.completions else self._all()
-        self.columns = self._columns()
-        self.letters = {shown.lead: shown.letter for shown in self.columns}
-
-    def _all(self) -> Mapping[str, Any]:
-        blocks = [block.columns for block in self.values.blocks()]
-        levels = self.layout.plan.levels
-        return {
-            name: x if levels[name] is Level.BATCH else np.concatenate([b[name] for b in blocks])
-            for name, x in blocks[0].items()
-            if name in levels
-        }
-
-    @property
-    def count(self) -> int:
-        """How many tokens the page has."""
-        return self.layout.part.tokens
-
-    @property
-    def last(self) -> int:
-        """The row of the last token."""
-        return FIRST + self.count - 1
+    def __init__(self, pen: Pen, paged: Paged) -> None:
+        self.pen, self.paged, self.layout, self.lang = pen, paged, paged.layout, pen.palette.lang
+        self.columns, self.letters = paged.columns, paged.letters
+        self.count, self.last, self.numbers = paged.count, paged.last, paged.numbers
 
     @property
     def height(self) -> float:
         """The height of a token's row: the page is filled, and never overfull."""
         return min(max(240 / self.count, 16.0), 32.0)
-
-    def _columns(self) -> list[Shown]:
-        plan, table = self.layout.plan, self.layout.part.table
-        one_each = bool((np.diff(table.token_offsets) <= 1).all())
-        ids = [name for name in IDS if name == "row" or (name in table.texts if name == "token" else not one_each)]
-        has_kl = "token_kl" in plan.leads
-        unseen = set() if has_kl else {"k1", "k2", "k3", "kl_proxy", "logp_ref"}
-        if plan.recipe.roles["kl_base"] == "old" and plan.leads.get("token_kl") != "k1":
-            unseen.add("k1")  # it is log r once more
-        wanted = [name for name in SHOWN if self._has(name) and name not in unseen]
-        leads = list(dict.fromkeys(plan.leads.get(name, name) for name in wanted))
-        listed = [(name, name, "row") for name in ids]
-        listed += [(name, name, "inputs" if plan.step(name) is None else stage(plan.step(name))) for name in leads]
-        checks = [("numpy", "numpy", "check"), ("check", "check", "check")]
-        return [Shown(*shown, get_column_letter(place)) for place, shown in enumerate([*listed, *checks], start=1)]
-
-    def _has(self, name: str) -> bool:
-        plan = self.layout.plan
-        return plan.leads.get(name, name) in plan.levels
-
-    # -- references --------------------------------------------------------------------------------------------------
-
-    @cached_property
-    def marks(self) -> list[dict[str, str]]:
-        """For each token, the row numbers that a reference's marks stand for."""
-        part = self.layout.part
-        completions = part.table.completion_of_token
-        groups = part.table.group_of_completion[completions]
-        own = self.layout.token_rows()
-        return [
-            {OWN: str(o), COMPLETION: str(6 + c), GROUP: str(6 + g)}
-            for o, c, g in zip(own, completions.tolist(), groups.tolist(), strict=True)
-        ]
-
-    def elsewhere(self, name: str, place: int) -> str:
-        """A reference from the page to a value on another sheet, for a token."""
-        level = self.layout.plan.levels.get(name, Level.BATCH)
-        if level is Level.BATCH:
-            return self.layout.batch_cell(name)
-        letter = self.layout.sheets[level].letters[name]
-        mark = {Level.TOKEN: OWN, Level.COMPLETION: COMPLETION, Level.GROUP: GROUP}[level]
-        return f"{TITLES[level]}!{letter}{self.marks[place][mark]}"
-
-    def formula(self, shown: Shown, place: int) -> str:
-        """A token's formula on the page: of its own cells where the page shows what it reads."""
-        step = self.layout.plan.step(shown.lead)
-        if step is None or step.level is not Level.TOKEN:
-            return self.elsewhere(shown.lead, place)
-        row = FIRST + place
-
-        def stays(name: str) -> bool:
-            off = self.layout.plan.step(name)
-            return name in self.letters or off is None or off.level is not Level.TOKEN
-
-        def cell(name: str) -> str:
-            return f"{self.letters[name]}{row}" if name in self.letters else self.elsewhere(name, place)
-
-        return excel(inlined(step.expression, self.layout.plan, stays), cell, str)
-
-    # -- writing -----------------------------------------------------------------------------------------------------
 
     def write(self, title: str, loss: LossSheet, figures: Sequence[PrintedFigure]) -> int:
         """Write the page without its charts; gives the first row below the table."""
@@ -181,7 +69,7 @@ class Page:
         below = self.last + 3
         for row in range(below, below + TALL):
             self.pen.sheet.row_dimensions[row].height = 25 if self.count <= 8 else 21
-        self._card(below, loss, figures)
+        Card(self.pen, self.paged, loss).write(below, figures)
         worksheet = self.pen.sheet
         letter = self.letters.get(self.layout.plan.leads.get("clipped", ""), "")
         computed = [shown.letter for shown in self.columns if shown.stage in ("ratio", "surrogate")]
@@ -259,7 +147,7 @@ class Page:
             return say("workbook.frozen", self.lang)
         if shown.name == "check":
             return "|Δ| ≤ tol"
-        return _short(f"={self.formula(shown, 0)}")
+        return _short(f"={self.paged.formula(shown, 0)}")
 
     def _width(self, shown: Shown) -> float:
         table = self.layout.part.table
@@ -305,17 +193,11 @@ class Page:
         )
         if shape == DOT:
             look = look.but(across="center", bold=True, ink=DOT_INK, size=12)
-        self._valued(cell, self.formula(shown, place), float(numbers[place]), look)
-
-    def _valued(self, cell: str, formula: str, value: float, look: Look) -> None:
-        if np.isfinite(value):
-            self.pen.formula(cell, formula, value, look)
-        else:
-            self.pen.text(cell, say("cli.undefined", self.lang), look.but(italic=True, across="center", size=7))
+        self.pen.valued(cell, self.paged.formula(shown, place), float(numbers[place]), look)
 
     def _checked(self, shown: Shown, cell: str, place: int, above: str) -> None:
         sheet = self.layout.sheets[Level.TOKEN]
-        own = self.marks[place][OWN]
+        own = self.paged.marks[place][OWN]
         look = body("check", size=11, above=above)
         if shown.name == "check":
             self.pen.formula(
@@ -327,7 +209,7 @@ class Page:
             return
         lead = self.layout.plan.leads["token_loss"]
         numbers = self.numbers[lead]
-        self._valued(
+        self.pen.valued(
             cell,
             f"Tokens!{sheet.letters['numpy_token_loss']}{own}",
             float(numbers[place]),
@@ -351,76 +233,6 @@ class Page:
                 shape = "0%" if shape == DOT else _finer(shape, value)
                 pen.formula(f"{shown.letter}{row}", mean, value, total.but(format=shape))
         pen.sheet.row_dimensions[row].height = 24
-
-    # -- the card beside the charts ----------------------------------------------------------------------------------
-
-    def card_column(self) -> int:
-        """The first column of the summary card."""
-        return len(self.columns) - 5
-
-    def _card(self, top: int, loss: LossSheet, figures: Sequence[PrintedFigure]) -> None:
-        pen, first = self.pen, self.card_column()
-        letters = [get_column_letter(first + i) for i in range(6)]
-        pen.merged(f"{letters[0]}{top}:{letters[-1]}{top}", say("workbook.summary", self.lang), head("loss", size=11))
-        printed = {figure.column: figure for figure in figures if figure.row is None}
-        row = top + 1
-        for name in CARD:
-            if not self._has(name):
-                continue
-            value, bold = loss.value(name), name in ("loss", "objective")
-            self._card_label(f"{letters[0]}{row}:{letters[2]}{row}", name, bold=bold)
-            shape = "0.0%" if name == "clip_fraction" else "+0.000000;-0.000000;0.000000"
-            look = Look(bold=True, size=14 if bold else 12, format=shape, line=THIN)
-            if name in printed:
-                figure = printed[name]
-                look = look.but(format="0." + "0" * len(figure.printed.partition(".")[2]))
-            pen.band(f"{letters[3]}{row}:{letters[-1]}{row}", look)
-            pen.sheet.merge_cells(f"{letters[3]}{row}:{letters[4 if name in printed else 5]}{row}")
-            self._valued(f"{letters[3]}{row}", self.layout.batch_cell(name), value, look)
-            if name in printed:
-                met = met_formula(printed[name], f"{letters[3]}{row}", printed[name].printed)
-                good = agreement(printed[name], value) == "rounded"
-                pen.formula(
-                    f"{letters[5]}{row}",
-                    met,
-                    "✓" if good else "✗",
-                    Look(ink=COLOURS["check"][0], bold=True, across="center", line=THIN),
-                )
-            row += 1
-        if printed:
-            pen.merged(
-                f"{letters[0]}{row}:{letters[-1]}{row}",
-                say("workbook.as_printed", self.lang),
-                SUBTITLE.but(across="right", size=8),
-            )
-            row += 1
-        badge = Look(ink=COLOURS["check"][0], fill=COLOURS["check"][1], bold=True, size=12, across="center")
-        pen.band(f"{letters[0]}{row + 1}:{letters[-1]}{row + 1}", badge)
-        pen.formula(f"{letters[0]}{row + 1}", loss.badge(), say("workbook.badge_right", self.lang), badge)
-        pen.sheet.merge_cells(f"{letters[0]}{row + 1}:{letters[-1]}{row + 1}")
-        words = say("workbook.with_kl" if self._has("kl") else "workbook.without_kl", self.lang)
-        pen.merged(
-            f"{letters[0]}{row + 3}:{letters[-1]}{row + 3}", words, Look(ink=INK, italic=True, size=9, across="center")
-        )
-        reduction = self.layout.worked.recipe.roles["reduction"]
-        recipe = say(
-            "workbook.recipe_and_reduction", self.lang, name=self.layout.worked.recipe.name, reduction=reduction
-        )
-        pen.merged(
-            f"{letters[0]}{row + 4}:{letters[-1]}{row + 4}",
-            recipe,
-            Look(ink=PALE, italic=True, size=8, across="center"),
-        )
-
-    def _card_label(self, cells: str, name: str, *, bold: bool) -> None:
-        named = label(name)
-        step = self.layout.plan.step(name)
-        words = named if step is None or named.symbol != name else step.label
-        self.pen.merged(
-            cells,
-            f"{words.symbol}  {words.name(self.lang)}",
-            Look(ink=INK if bold else PALE, bold=bold, size=10, across="left", line=THIN),
-        )
 
 
 def _finer(shape: str, mean: float) -> str:

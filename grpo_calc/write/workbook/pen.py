@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from openpyxl.comments import Comment
 from openpyxl.worksheet.worksheet import Worksheet
 
+from grpo_calc.say import say
 from grpo_calc.write.workbook.styles import Look, Palette
 from grpo_calc.write.workbook.text import clean, coded
 
@@ -45,6 +47,13 @@ class Pen:
         made.value = f"={formula}"
         self.cached[cell] = value
         self.look(cell, look)
+
+    def valued(self, cell: str, formula: str, value: float, look: Look) -> None:
+        """A formula and its value; where that is undefined, a marked text instead."""
+        if math.isfinite(value):
+            self.formula(cell, formula, value, look)
+        else:
+            self.text(cell, say("cli.undefined", self.palette.lang), look.but(italic=True, across="center"))
 
     def look(self, cell: str, look: Look) -> None:
         """The look of a cell."""

@@ -15,7 +15,8 @@ from grpo_calc.write.workbook.curve import TRIPLE, ChartData, Curve, Numbered, P
 from grpo_calc.write.workbook.extent import FIRST_ROW
 from grpo_calc.write.workbook.layout import TITLES, Layout
 from grpo_calc.write.workbook.loss import LossSheet
-from grpo_calc.write.workbook.page import FIRST, PAGE, TALL, Page
+from grpo_calc.write.workbook.page import TALL
+from grpo_calc.write.workbook.paged import FIRST, PAGE, Paged
 from grpo_calc.write.workbook.pen import Pen
 from grpo_calc.write.workbook.text import clean
 from grpo_calc.write.workbook.values import Values
@@ -37,9 +38,9 @@ class Pictures:
         self.font = loss.palette.font
         self.data = ChartData(loss, BESIDE)
 
-    def on_page(self, page: Page, top: int) -> None:
+    def on_page(self, sheet: Any, page: Paged, top: int) -> None:
         """Loss by token and the clip curve, under the page's table and left of its card."""
-        sheet, rows = page.pen.sheet, range(FIRST, FIRST + page.count)
+        rows = range(FIRST, FIRST + page.count)
 
         def column(name: str) -> Numbered:
             lead = self.leads[name]
@@ -49,7 +50,7 @@ class Pictures:
             ]
             return Numbered(cells, _list(page.numbers[lead]))
 
-        middle, end = page.card_column() // 2 + 1, page.card_column()
+        middle, end = page.card_column // 2 + 1, page.card_column
         x = self._token_names(page)
         losses = column("token_loss")
         if self.leads.get("clipped") in page.letters:
@@ -99,7 +100,7 @@ class Pictures:
         across = f"{self._say('stage_ratio')} r"
         anchored(sheet, curves(self._say("chart_curve"), across, "min / |A|", lines, self.font), first, last)
 
-    def _token_names(self, page: Page) -> Range:
+    def _token_names(self, page: Paged) -> Range:
         table = self.layout.part.table
         key = "token" if "token" in page.letters else "row"
         shown = [clean(text) for text in table.texts["token"]] if key == "token" else [str(i) for i in table.row]

@@ -121,7 +121,7 @@ class Palette:
     """The styles of one book: each look is made once."""
 
     def __init__(self, book: Workbook, lang: str) -> None:
-        self.font = FONTS[lang]
+        self.lang, self.font = lang, FONTS[lang]
         self._scratch: Any = book.create_sheet("looks")
         self._made: dict[Look, Any] = {}
 

@@ -19,7 +19,7 @@ def _off_policy(behaviour: str) -> Bindings:
 
 
 def counted_on_policy(behaviour: str) -> Bindings:
-    """Completions with A < 0 that the policy has drifted from count nowhere; advantage, drift and ranks are of all tokens."""
+    """Completions with A < 0 that the policy has drifted from count nowhere; advantage and drift are of all tokens."""
     return {
         "counted": Use("completion_counts"),
         "logp_behaviour": behaviour,

@@ -1,8 +1,8 @@
 """A bug as a reduction: LUSPO averaged over every position of the padded batch, masked ones too.
 
-Each token's loss is multiplied by its completion's length and the mean is taken over all B T positions, so that what stands
-where the mask is 0 enters the loss. TRL 0.28 to 1.9 and Liger 0.8.5 do this where terms differ along a completion; TRL 1.10
-sums a completion's kept tokens and takes the mean over completions.
+Each token's loss is multiplied by its completion's length and the mean is taken over all B T positions, so that what
+stands where the mask is 0 enters the loss. TRL 0.28 to 1.9 and Liger 0.8.5 do this where terms differ along a
+completion; TRL 1.10 sums a completion's kept tokens and takes the mean over completions.
 """
 
 from __future__ import annotations

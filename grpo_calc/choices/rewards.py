@@ -72,8 +72,9 @@ def reward_names(columns: Iterable[str]) -> tuple[str, ...]:
 def many_rewards(names: Sequence[str], how: str, unscored: str) -> Bindings:
     """What the rewards' names bind: ``reward_given``, their weighted sum, and the advantage where ``how`` says so.
 
-    ``how`` is ``sum_first`` (the sum is normalised, as one reward would be), ``normalise_each`` (each is standardised in its
-    group) or ``normalise_first`` (and the sum is standardised over the batch). A completion without any reward is ``left_out`` or counts as ``zero``.
+    ``how`` is ``sum_first`` (the sum is normalised, as one reward would be), ``normalise_each`` (each is standardised
+    in its group) or ``normalise_first`` (and the sum is standardised over the batch). A completion without any reward
+    is ``left_out`` or counts as ``zero``.
     """
     bound: dict[str, Binding] = {"reward": "reward_given"}
     bound |= _sum("rewards", names, {name: PREFIX + name for name in names}, "reward_given", unscored)

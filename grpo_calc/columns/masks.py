@@ -3,7 +3,7 @@
 A mask here weights a token's policy part; the token stays in every count, and keeps its KL.
 """
 
-from grpo_calc.column import Batch, Completion, Token, column, quantity
+from grpo_calc.column import Batch, Token, column, quantity
 from grpo_calc.ops import maximum, single, where
 
 OPSM = "DeepSeek-V3.2, arXiv:2512.02556, off-policy sequence mask; TRL 1.16, off_policy_mask_threshold"
@@ -13,7 +13,13 @@ BONUS = "TRL 1.16, entropy_coef"
 quantity("entropy", "H", latex=r"\mathcal{H}", en="entropy of the next-token distribution", zh="下一 token 分布的熵")
 
 
-@column("log π_old/π", latex=r"\log\frac{\pi_{\text{old}}}{\pi_\theta}", en="drift from the behaviour policy", zh="与行为策略的偏离", source=OPSM)
+@column(
+    "log π_old/π",
+    latex=r"\log\frac{\pi_{\text{old}}}{\pi_\theta}",
+    en="drift from the behaviour policy",
+    zh="与行为策略的偏离",
+    source=OPSM,
+)
 def drift(logp_behaviour, logp_new):
     """Log-prob of the policy that sampled minus that of the new one. One value a token, in nats.
 
@@ -33,7 +39,14 @@ def on_policy_enough(advantage, mean_drift, off_policy_limit):
     return where((advantage >= 0) | (mean_drift <= off_policy_limit), 1.0, 0.0)
 
 
-@column("H f32", latex=r"\mathcal{H}_{32}", en="entropy in single precision", zh="单精度熵", source=f"{TOP}: cast to float32", live=False)
+@column(
+    "H f32",
+    latex=r"\mathcal{H}_{32}",
+    en="entropy in single precision",
+    zh="单精度熵",
+    source=f"{TOP}: cast to float32",
+    live=False,
+)
 def entropy_single(entropy) -> Token:
     """The entropy as the trainer ranks it: in single precision. One value a token, in nats."""
     return single(entropy)
@@ -85,7 +98,13 @@ def objective_with_entropy(x, entropy_coef, entropy_bonus, entropy_steps):
     return x + entropy_coef * entropy_bonus / entropy_steps
 
 
-@column("x/n", latex="x/n", en="over accumulated steps", zh="除以累积步数", source="TRL 1.16: loss / gradient_accumulation_steps")
+@column(
+    "x/n",
+    latex="x/n",
+    en="over accumulated steps",
+    zh="除以累积步数",
+    source="TRL 1.16: loss / gradient_accumulation_steps",
+)
 def accumulated(x, accumulated_steps):
     """A batch's figure divided by the steps whose gradients are added up.
 

@@ -1,7 +1,8 @@
 """Several rewards, missing rewards, and what is done to a reward before the advantage.
 
-One reward function is one completion column ``reward_<name>``; a recipe makes instances of the columns here, one a name
-(``term@math``), and adds them up. A reward that a function did not give is missing: an empty cell, skipped by every reduction.
+One reward function is one completion column ``reward_<name>``; a recipe makes instances of the columns here, one a
+name (``term@math``), and adds them up. A reward that a function did not give is missing: an empty cell, skipped by
+every reduction.
 """
 
 from grpo_calc.column import Batch, Completion, Group, column, quantity
@@ -117,7 +118,13 @@ def advantage_if_known(x, reward):
     return where(known(reward) > 0, x, 0.0)
 
 
-@column("A of known", latex=r"A", en="advantage, missing without a reward", zh="优势（无奖励则缺失）", source="TRL 1.16, RLOOTrainer")
+@column(
+    "A of known",
+    latex=r"A",
+    en="advantage, missing without a reward",
+    zh="优势（无奖励则缺失）",
+    source="TRL 1.16, RLOOTrainer",
+)
 def known_advantage(x, reward):
     """An advantage; missing where the reward is, so that batch statistics skip it. One value a completion.
 
@@ -127,19 +134,37 @@ def known_advantage(x, reward):
     return where(known(reward) > 0, x, MISSING)
 
 
-@column("mean A", latex=r"\bar A", en="batch mean advantage", zh="批内平均优势", source="TRL 1.16, RLOOTrainer, normalize_advantages")
+@column(
+    "mean A",
+    latex=r"\bar A",
+    en="batch mean advantage",
+    zh="批内平均优势",
+    source="TRL 1.16, RLOOTrainer, normalize_advantages",
+)
 def advantage_mean(x: Completion, over) -> Batch:
     """The mean of the batch's known advantages."""
     return over.known.mean(x)
 
 
-@column("std A", latex=r"\sigma_A", en="batch std of advantages", zh="批内优势标准差", source="TRL 1.16, RLOOTrainer, normalize_advantages")
+@column(
+    "std A",
+    latex=r"\sigma_A",
+    en="batch std of advantages",
+    zh="批内优势标准差",
+    source="TRL 1.16, RLOOTrainer, normalize_advantages",
+)
 def advantage_std(x: Completion, ddof, over) -> Batch:
     """The standard deviation of the batch's known advantages, divisor ``n - ddof``."""
     return over.known.std(x, ddof)
 
 
-@column("(A-mean)/std", latex=r"\frac{A-\bar A}{\sigma_A+\varepsilon_A}", en="advantage, standardised over the batch", zh="批内标准化的优势", source="TRL 1.16, RLOOTrainer, normalize_advantages")
+@column(
+    "(A-mean)/std",
+    latex=r"\frac{A-\bar A}{\sigma_A+\varepsilon_A}",
+    en="advantage, standardised over the batch",
+    zh="批内标准化的优势",
+    source="TRL 1.16, RLOOTrainer, normalize_advantages",
+)
 def standard_advantage(x, advantage_mean, advantage_std, adv_eps):
     """An advantage minus the batch's mean, over the batch's std plus eps. One value a completion.
 
@@ -149,7 +174,13 @@ def standard_advantage(x, advantage_mean, advantage_std, adv_eps):
     return (x - advantage_mean) / (advantage_std + adv_eps)
 
 
-@column("clip(R)", latex=r"\operatorname{clip}(R)", en="clipped reward", zh="裁剪后的奖励", source="TRL 1.16, RLOOTrainer, reward_clip_range")
+@column(
+    "clip(R)",
+    latex=r"\operatorname{clip}(R)",
+    en="clipped reward",
+    zh="裁剪后的奖励",
+    source="TRL 1.16, RLOOTrainer, reward_clip_range",
+)
 def clipped_reward(x, reward_low, reward_high):
     """A reward held in a range. One value a completion.
 
@@ -159,7 +190,13 @@ def clipped_reward(x, reward_low, reward_high):
     return clip(x, reward_low, reward_high)
 
 
-@column("old k1", latex=r"k_1^{\text{old}}", en="log-ratio of old to reference policy", zh="旧策略对参考策略的对数比", source="TRL 1.16, RLOOTrainer: KL in the reward")
+@column(
+    "old k1",
+    latex=r"k_1^{\text{old}}",
+    en="log-ratio of old to reference policy",
+    zh="旧策略对参考策略的对数比",
+    source="TRL 1.16, RLOOTrainer: KL in the reward",
+)
 def old_k1(logp_old, logp_ref):
     """Log-ratio of the old policy to the reference: the KL that is taken off the reward. One value a token, in nats.
 
@@ -169,7 +206,13 @@ def old_k1(logp_old, logp_ref):
     return stop_gradient(logp_old) - logp_ref
 
 
-@column("R-β KL", latex=r"R-\beta\,\mathrm{KL}", en="reward less KL", zh="减去 KL 的奖励", source="RLOO, arXiv:2402.14740, sec. 3; TRL 1.16, RLOOTrainer")
+@column(
+    "R-β KL",
+    latex=r"R-\beta\,\mathrm{KL}",
+    en="reward less KL",
+    zh="减去 KL 的奖励",
+    source="RLOO, arXiv:2402.14740, sec. 3; TRL 1.16, RLOOTrainer",
+)
 def reward_less_kl(x, beta, reward_kl):
     """A reward minus beta times the completion's summed KL. One value a completion.
 
@@ -179,7 +222,13 @@ def reward_less_kl(x, beta, reward_kl):
     return x - beta * reward_kl
 
 
-@column("s(R+b)", latex="s(R+b)", en="reward, shifted and scaled", zh="平移并缩放后的奖励", source="AReaL 1.0.4, reward_bias and reward_scaling")
+@column(
+    "s(R+b)",
+    latex="s(R+b)",
+    en="reward, shifted and scaled",
+    zh="平移并缩放后的奖励",
+    source="AReaL 1.0.4, reward_bias and reward_scaling",
+)
 def scaled_reward(x, reward_shift, reward_scale):
     """A reward plus a constant, times another. One value a completion.
 

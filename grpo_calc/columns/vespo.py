@@ -22,7 +22,9 @@ def clamped_log_ratio_sum(clamped_log_ratio: Token, over) -> Completion:
     return over.sum(clamped_log_ratio)
 
 
-@column("log w_sam", latex=r"\log w_{\text{sam}}", en="log of the sampler correction", zh="采样修正的对数", source=VESPO)
+@column(
+    "log w_sam", latex=r"\log w_{\text{sam}}", en="log of the sampler correction", zh="采样修正的对数", source=VESPO
+)
 def log_sampler_weight(sampler_weight):
     """The log of the sampler correction, held in ``[ln 1e-8, 20]``: a masked one (0) counts as 1e-8. One value a row.
 

@@ -22,13 +22,16 @@ OVER = {
 
 OPTIONS = {
     "loss_type": option(
-        "dapo", "the objective, and how it is reduced",
+        "dapo",
+        "the objective, and how it is reduced",
         kind=("grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo", "luspo", "vespo"),
     ),
     "beta": option(0.04, "coefficient of the KL to the reference; 0 leaves the KL out"),
     "epsilon_low": option(0.2, "clip range below 1"),
     "epsilon_high": option(0.2, "clip range above 1; for cispo the cap itself"),
-    "importance_sampling_level": option("token", "a ratio a token, or one a sequence (GSPO)", kind=("token", "sequence")),
+    "importance_sampling_level": option(
+        "token", "a ratio a token, or one a sequence (GSPO)", kind=("token", "sequence")
+    ),
     "delta": option(None, "upper bound of the ratio on the unclipped side"),
     "use_bias_correction_kl": option(False, "multiply the KL by the ratio"),
     "max_completion_length": option(None, "the constant length of dr_grpo"),
@@ -40,7 +43,8 @@ OPTIONS = {
     "vespo_k_neg": option(3.0, "shape of the gamma weight where A < 0"),
     "vespo_lambda_neg": option(2.0, "rate of the gamma weight where A < 0"),
     "vllm_is_ratio": option(
-        "none", "the sampler's correction, which the caller works out: none, or TRL's mode of that name",
+        "none",
+        "the sampler's correction, which the caller works out: none, or TRL's mode of that name",
         kind=("none", "token_truncate", "token_mask", "sequence_truncate", "sequence_mask"),
     ),
     "vllm_is_cap": option(2.0, "cap of that correction"),
@@ -48,14 +52,19 @@ OPTIONS = {
     "chunk_size": option(1, "memory only", ignored=True),
     "compiled": option(True, "speed only", ignored=True),
     "use_ref_model": option(True, "the reference's log-probs are given", ignored=True),
-}  # fmt: skip
+}
 
 
-def choose(o: Mapping[str, Any], at: Version) -> Chosen:
-    """The roles of Liger's loss. It refuses a sequence ratio for cispo, sapo and vespo, and dr_grpo without a length."""
+def choose(o: Mapping[str, Any], _at: Version) -> Chosen:
+    """The roles of Liger's loss. It refuses cispo, sapo and vespo by sequence, and dr_grpo without a length."""
     loss, level = o["loss_type"], o["importance_sampling_level"]
     if level == "sequence" and loss in ("cispo", "sapo", "vespo"):
-        raise Problem("trainer.not_together", trainer="liger", option="importance_sampling_level=sequence", other=f"loss_type={loss}")
+        raise Problem(
+            "trainer.not_together",
+            trainer="liger",
+            option="importance_sampling_level=sequence",
+            other=f"loss_type={loss}",
+        )
     if loss == "dr_grpo" and o["max_completion_length"] is None:
         raise Problem("trainer.needs", trainer="liger", option="loss_type=dr_grpo", needs="max_completion_length")
     changes: dict[str, Any] = {
@@ -96,7 +105,7 @@ def _objective(o: Mapping[str, Any], loss: str) -> dict[str, Any]:
 
 
 def _reduction(o: Mapping[str, Any], loss: str, level: str) -> dict[str, Any]:
-    """How tokens and completions are joined. luspo averages over the padded batch where its terms differ along a completion.
+    """How tokens and completions are joined. luspo averages over the padded batch where terms differ by token.
 
     That is a bug: positions that the mask leaves out enter the loss (``padded_luspo``).
     """
@@ -120,17 +129,30 @@ def metrics(worked: Any) -> dict[str, float]:
 
     def spread(name: str) -> Any:
         values = worked[name]
-        return values if len(values) == len(counts) and worked.level(name).name == "TOKEN" else np.repeat(values, np.diff(table.token_offsets))
+        return (
+            values
+            if len(values) == len(counts) and worked.level(name).name == "TOKEN"
+            else np.repeat(values, np.diff(table.token_offsets))
+        )
 
     ratio, advantage = spread("ratio"), spread("advantage")
     low = (ratio < 1 - parameters["eps_low"]) & (advantage < 0)
-    high = (ratio > (parameters["ratio_cap"] if objective == "cispo_cap" else 1 + parameters["eps_high"])) & (advantage > 0)
+    high = (ratio > (parameters["ratio_cap"] if objective == "cispo_cap" else 1 + parameters["eps_high"])) & (
+        advantage > 0
+    )
     clipped = {"cispo_cap": high, "sapo": high & low, "vespo": high & low}.get(objective, low | high)
     found = {"kl": float(np.sum(spread("token_kl") * counts)) / tokens} if worked.has("token_kl") else {}
     return {**found, "clip_ratio": float(np.sum(clipped * counts)) / tokens}
 
 
 TRAINER = Trainer(
-    name="liger", latest="0.8.5", versions=("0.8.5",), options=OPTIONS, choose=choose, metrics=metrics,
-    source="liger-kernel, chunked_loss/grpo_loss.py", en="Liger fused GRPO loss", zh="Liger 融合 GRPO 损失",
-)  # fmt: skip
+    name="liger",
+    latest="0.8.5",
+    versions=("0.8.5",),
+    options=OPTIONS,
+    choose=choose,
+    metrics=metrics,
+    source="liger-kernel, chunked_loss/grpo_loss.py",
+    en="Liger fused GRPO loss",
+    zh="Liger 融合 GRPO 损失",
+)

@@ -1,7 +1,8 @@
 """ms-swift's GRPO trainer: its options, and what they choose.
 
-Names that it shares with TRL mean other things here: a sequence's sampler correction is a geometric mean, whose mask leaves
-the tokens' own weights; the correction weighs the KL too; and a completion that the off-policy mask leaves out counts nowhere.
+Names that it shares with TRL mean other things here: a sequence's sampler correction is a geometric mean, whose mask
+leaves the tokens' own weights; the correction weighs the KL too; and a completion that the off-policy mask leaves out
+counts nowhere.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ ESTIMATORS = ("grpo", "rloo", "reinforce_plus_plus")
 ADDED_LATER = "does not enter the loss of a given batch"
 
 OPTIONS = {
-    "loss_type": option("grpo", "the objective, and how it is reduced", kind=("grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo")),
+    "loss_type": option(
+        "grpo", "the objective, and how it is reduced", kind=("grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo")
+    ),
     "beta": option(0.04, "coefficient of the KL to the reference; 0 leaves it out"),
     "epsilon": option(0.2, "clip range below 1"),
     "epsilon_high": option(None, "clip range above 1, epsilon where none; for cispo the cap itself"),
@@ -35,13 +38,16 @@ OPTIONS = {
     "max_completion_length": option(512, "the constant length of dr_grpo"),
     "advantage_estimator": option("grpo", "how rewards are centred", kind=ESTIMATORS),
     "scale_rewards": option(
-        None, "what advantages are divided by; where none: group, none for rloo, batch for reinforce_plus_plus",
+        None,
+        "what advantages are divided by; where none: group, none for rloo, batch for reinforce_plus_plus",
         kind=("group", "batch", "none", "gdpo"),
     ),
     "kl_in_reward": option(None, "take the KL off the reward; where none: not for grpo, else yes", kind=bool),
     "reward_weights": option(None, "a weight for each reward function, 1 where none", kind=list),
     "rollout_importance_sampling_mode": option(
-        None, "the sampler's correction", kind=("token_truncate", "token_mask", "sequence_truncate", "sequence_mask"),
+        None,
+        "the sampler's correction",
+        kind=("token_truncate", "token_mask", "sequence_truncate", "sequence_mask"),
     ),
     "rollout_importance_sampling_threshold": option(2.0, "cap of that correction"),
     "off_policy_sequence_mask_delta": option(None, "mean drift beyond which a completion with A < 0 counts nowhere"),
@@ -51,10 +57,10 @@ OPTIONS = {
     "num_generations": option(8, ADDED_LATER, ignored=True),
     "log_entropy": option(False, ADDED_LATER, ignored=True),
     "log_rollout_offpolicy_metrics": option(False, ADDED_LATER, ignored=True),
-}  # fmt: skip
+}
 
 
-def choose(o: Mapping[str, Any], at: Version) -> Chosen:
+def choose(o: Mapping[str, Any], _at: Version) -> Chosen:
     """The roles of ms-swift's trainer."""
     loss = o["loss_type"]
     high = o["epsilon"] if o["epsilon_high"] is None else o["epsilon_high"]
@@ -127,7 +133,14 @@ def _kl(o: Mapping[str, Any]) -> dict[str, Any]:
     if o["beta"] == 0 or _in_reward(o):
         return {"kl": "none", "beta": o["beta"]}
     weighted = "none" if o["rollout_importance_sampling_mode"] is None else "sampler"
-    return {"kl": "k3", "beta": o["beta"], "kl_clamp": "in_out", "kl_clamp_in": 20, "kl_clamp_out": 10, "kl_weight": weighted}
+    return {
+        "kl": "k3",
+        "beta": o["beta"],
+        "kl_clamp": "in_out",
+        "kl_clamp_in": 20,
+        "kl_clamp_out": 10,
+        "kl_weight": weighted,
+    }
 
 
 def _sampler(o: Mapping[str, Any], loss: str) -> dict[str, Any]:
@@ -162,6 +175,13 @@ def metrics(worked: Any) -> dict[str, float]:
 
 
 TRAINER = Trainer(
-    name="ms-swift", latest="4.6.0", versions=("4.6.0",), options=OPTIONS, choose=choose, metrics=metrics,
-    source="ms-swift, rlhf_trainers/grpo_trainer.py and rl_core/advantage.py", en="ms-swift GRPO", zh="ms-swift GRPO",
-)  # fmt: skip
+    name="ms-swift",
+    latest="4.6.0",
+    versions=("4.6.0",),
+    options=OPTIONS,
+    choose=choose,
+    metrics=metrics,
+    source="ms-swift, rlhf_trainers/grpo_trainer.py and rl_core/advantage.py",
+    en="ms-swift GRPO",
+    zh="ms-swift GRPO",
+)

@@ -36,7 +36,7 @@ def _rewards(worked: Any) -> dict[str, Any]:
     table, recipe = worked.table, worked.recipe
     if not worked.has("reward") or recipe.roles["baseline"] == "given":
         return {}
-    found = {}
+    found: dict[str, Any] = {}
     for name in recipe.rewards:
         each = table.completions[f"reward_{name}"] if f"reward_{name}" in table.completions else worked["reward_given"]
         found |= {f"rewards/{name}/mean": np.nanmean(each), f"rewards/{name}/std": _std(each)}
@@ -58,10 +58,10 @@ def _sampler(worked: Any) -> dict[str, Any]:
         return {}
     gap = abs(worked["log_mismatch"])
     weight = worked["sampler_weight"]
-    found = {}
+    found: dict[str, Any] = {}
     for name, values in (("sampling_logp_difference", gap), ("importance_sampling_ratio", weight)):
-        values = values if values.size else np.zeros(1)
-        found |= {f"sampling/{name}/{of.__name__}": of(values) for of in (np.min, np.mean, np.max)}
+        some = values if values.size else np.zeros(1)
+        found |= {f"sampling/{name}/{of.__name__}": of(some) for of in (np.min, np.mean, np.max)}
     del found["sampling/sampling_logp_difference/min"]
     return found
 
@@ -86,7 +86,9 @@ def _loss(worked: Any, at: Version) -> dict[str, Any]:
             "entropy_coef": worked.recipe.parameters["entropy_coef"],
         }
     if roles["objective"] in CLIPPED and at < (0, 17):
-        beyond = worked["surrogate"] < worked["clipped_surrogate"]  # a bug of 0.16: it counts the side that is not clipped
+        beyond = (
+            worked["surrogate"] < worked["clipped_surrogate"]
+        )  # a bug of 0.16: it counts the side that is not clipped
         found["clip_ratio"] = mean(worked, "ratio", beyond.astype(float))
     elif roles["objective"] in CLIPPED:
         found |= clipping(worked, by_batch=at < (1, 9))
@@ -104,14 +106,14 @@ def _per_token(worked: Any) -> bool:
 
 
 def capped(worked: Any, *, by_token: bool = False) -> Any:
-    """The share of tokens with A > 0 whose weight is at the cap; of sequences under a sequence ratio, unless ``by_token``."""
+    """The share with A > 0 and the weight at the cap: of tokens; of sequences by sequence, unless ``by_token``."""
     rows = "logp_new" if by_token else "ratio"
     beyond = _beside(worked, "ratio", rows) > worked.recipe.parameters["ratio_cap"]
     return mean(worked, rows, (beyond & (_beside(worked, "advantage", rows) > 0)).astype(float))
 
 
 def clipping(worked: Any, *, by_batch: bool, by_token: bool = False) -> dict[str, Any]:
-    """How many tokens lie beyond the clip range on the side that clips; sequences under a sequence ratio, unless ``by_token``.
+    """How many tokens lie beyond the clip range where it clips; sequences under a sequence ratio, unless ``by_token``.
 
     The least and greatest are of completions; ``by_batch``: of processes, here the one batch.
     """

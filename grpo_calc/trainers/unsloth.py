@@ -18,12 +18,14 @@ OPTIONS = {
     "epsilon_low": option(0.2, "clip range below 1"),
     "epsilon_high": option(0.2, "clip range above 1"),
     "delta": option(None, "upper bound of the ratio on the unclipped side"),
-    "importance_sampling_level": option("token", "a ratio a token, or one a sequence (GSPO)", kind=("token", "sequence")),
+    "importance_sampling_level": option(
+        "token", "a ratio a token, or one a sequence (GSPO)", kind=("token", "sequence")
+    ),
     "max_completion_length": option(8192, "the constant length of dr_grpo"),
 }
 
 
-def choose(o: Mapping[str, Any], at: Version) -> Chosen:
+def choose(o: Mapping[str, Any], _at: Version) -> Chosen:
     """The roles of Unsloth's loss."""
     changes = {
         "eps_low": o["epsilon_low"],
@@ -39,7 +41,7 @@ def choose(o: Mapping[str, Any], at: Version) -> Chosen:
 
 
 def metrics(worked: Any) -> dict[str, float]:
-    """What the loss function returns beside the loss: the mean length, and the mean over completions of their mean KL."""
+    """What the loss function returns beside the loss: the mean length, and the mean of completions' mean KL."""
     found = {"mean_completion_length": float(np.mean(worked["length"]))}
     if worked.has("token_kl"):
         found["mean_kl"] = float(np.mean(by_completion(worked, "token_kl")))
@@ -47,6 +49,13 @@ def metrics(worked: Any) -> dict[str, float]:
 
 
 TRAINER = Trainer(
-    name="unsloth", latest="2026.8", versions=("2026.8",), options=OPTIONS, choose=choose, metrics=metrics,
-    source="unsloth-zoo, grpo_compute_loss: what it gives, not how", en="Unsloth GRPO", zh="Unsloth GRPO",
-)  # fmt: skip
+    name="unsloth",
+    latest="2026.8",
+    versions=("2026.8",),
+    options=OPTIONS,
+    choose=choose,
+    metrics=metrics,
+    source="unsloth-zoo, grpo_compute_loss: what it gives, not how",
+    en="Unsloth GRPO",
+    zh="Unsloth GRPO",
+)

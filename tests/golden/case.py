@@ -39,11 +39,12 @@ class UnknownKeys(Exception):
 class Case:
     """What a peer makes of a golden file.
 
-    ``outputs`` maps a golden output's name to our column's name or to a function of ``Worked``; ``metrics`` likewise for the
-    entries of ``outputs.metrics`` (those that the trainer's own ``metrics`` give need no entry). ``left_out`` maps an output
-    that is not compared to the reason (a metric as ``metrics/<name>``). ``masks`` gives the positions at which an output is
-    compared, where they are not those of the inputs' mask. An output of several parts is read by a function that gives them
-    by name; a part that the trainer refused, named by its exception, must be a :class:`~grpo_calc.say.Problem` of ours.
+    ``outputs`` maps a golden output's name to our column's name or to a function of ``Worked``; ``metrics`` likewise
+    for the entries of ``outputs.metrics`` (those that the trainer's own ``metrics`` give need no entry). ``left_out``
+    maps an output that is not compared to the reason (a metric as ``metrics/<name>``). ``masks`` gives the positions
+    at which an output is compared, where they are not those of the inputs' mask. An output of several parts is read
+    by a function that gives them by name; a part that the trainer refused, named by its exception, must be a
+    :class:`~grpo_calc.say.Problem` of ours.
     """
 
     table: Table
@@ -84,7 +85,7 @@ def check(golden: Golden, peer: str) -> None:
 
 
 def _entries(given: Golden, known: Mapping[str, Any], path: str) -> Iterator[tuple[str, str, Any]]:
-    """Each key with its value. A nested one is looked up as ``outer.inner``, one of a list of records as ``outer[].inner``."""
+    """Each key with its value. A nested one is looked up as ``outer.inner``, one of records as ``outer[].inner``."""
     for key, value in given.items():
         yield f"{path}.{key}", key, value
         if isinstance(value, dict) and any(name.startswith(f"{key}.") for name in known):
@@ -98,10 +99,20 @@ def _entries(given: Golden, known: Mapping[str, Any], path: str) -> Iterator[tup
 
 def padded_table(inputs: Golden, mask: Any = None, **more: Any) -> Table:
     """The table of padded (B, T) inputs; each token keeps its place in the padding as its row."""
-    names = {"new_logps": "logp_new", "old_logps": "logp_old", "ref_logps": "logp_ref", "sampling_logps": "logp_sampler", "entropies": "entropy"}
+    names = {
+        "new_logps": "logp_new",
+        "old_logps": "logp_old",
+        "ref_logps": "logp_ref",
+        "sampling_logps": "logp_sampler",
+        "entropies": "entropy",
+    }
     columns = {ours: inputs[theirs] for theirs, ours in names.items() if inputs.get(theirs) is not None}
     columns.update(more)
-    if "reward" not in columns and inputs.get("rewards") is not None and not any(name.startswith("reward_") for name in more):
+    if (
+        "reward" not in columns
+        and inputs.get("rewards") is not None
+        and not any(name.startswith("reward_") for name in more)
+    ):
         columns["reward"] = inputs["rewards"]
     return Table.from_arrays(group_id=inputs.get("group_ids"), mask=inputs["mask"] if mask is None else mask, **columns)
 

@@ -14,21 +14,6 @@ from tests.golden.case import Case, Golden, Reading, check, padded_table
 
 TRAINERS = {"GRPOTrainer": "trl", "RLOOTrainer": "trl-rloo", "GMPOTrainer": "trl-gmpo"}
 
-OUTPUTS: Mapping[str, Reading] = {
-    "coef_1": lambda worked: _grid(worked, "ratio", _bounded(worked)),
-    "coef_2": "clipped_ratio",
-    "log_importance_weights": lambda worked: _grid(worked, "log_ratio" if _by_token(worked) else "mean_log_ratio"),
-    "per_token_kl": "token_kl",
-    "per_token_loss": "token_loss",
-    "per_sequence_loss": lambda worked: _sequence_loss(worked),
-    "importance_sampling_ratio": "sampler_weight",
-    "off_policy_mask": "on_policy_enough",
-    "entropy_mask": "entropy_kept",
-    "phi_seq": "vespo_weight",
-    "loss_mask_sum": "tokens",
-    "effective_completion_mask": lambda worked: _grid(worked, "logp_new", np.ones(worked.table.token_count)),
-}
-
 
 def case(golden: Golden) -> Case:
     """The case of a TRL golden."""
@@ -59,11 +44,17 @@ LEFT_OUT = {
         ("reward", "reward_std", "frac_reward_zero_std", "rewards/rew/mean", "rewards/rew/std"),
         "the inputs hold advantages, not rewards",
     ),
-    **dict.fromkeys(("grad_norm", "learning_rate", "epoch", "step", "step_time"), "of the optimiser's run, not of the loss"),
+    **dict.fromkeys(
+        ("grad_norm", "learning_rate", "epoch", "step", "step_time"), "of the optimiser's run, not of the loss"
+    ),
     **dict.fromkeys(
         (
             "num_tokens",
-            *(f"completions/{which}_{kind}" for which in ("mean", "min", "max") for kind in ("length", "terminated_length")),
+            *(
+                f"completions/{which}_{kind}"
+                for which in ("mean", "min", "max")
+                for kind in ("length", "terminated_length")
+            ),
             "completions/clipped_ratio",
         ),
         "of the generation: prompts and ends of sequence are not among the inputs",
@@ -75,7 +66,9 @@ def _columns(inputs: Golden) -> dict[str, Any]:
     """The rewards by function, and what else a completion has."""
     columns: dict[str, Any] = {}
     for k in range(len(inputs["rewards_per_func"][0]) if inputs.get("rewards_per_func") else 0):
-        columns[f"reward_r{k}"] = [float(row[k]) if row[k] is not None else float("nan") for row in inputs["rewards_per_func"]]
+        columns[f"reward_r{k}"] = [
+            float(row[k]) if row[k] is not None else float("nan") for row in inputs["rewards_per_func"]
+        ]
     if not columns and inputs.get("rewards") is not None:
         columns["reward_r0"] = inputs["rewards"]
     if inputs.get("truncated") is not None:
@@ -106,7 +99,9 @@ def _by_token(worked: Worked) -> bool:
 def _bounded(worked: Worked) -> Any:
     """The ratio as the trainer leaves it: with delta, bounded by it."""
     ratio = worked["ratio"]
-    return np.minimum(ratio, worked.recipe.parameters["delta"]) if worked.recipe.roles["objective"] == "delta" else ratio
+    return (
+        np.minimum(ratio, worked.recipe.parameters["delta"]) if worked.recipe.roles["objective"] == "delta" else ratio
+    )
 
 
 def _sequence_loss(worked: Worked) -> Any:
@@ -118,8 +113,24 @@ def _sequence_loss(worked: Worked) -> Any:
 
 
 def _normalizer(worked: Worked, made: Recipe) -> float:
-    """What the trainer divides by: for losses a token, the tokens of an accumulation window; else the accumulated steps."""
+    """What the trainer divides by: for losses a token, an accumulation window's tokens; else the accumulated steps."""
     steps = made.parameters["accumulated_steps"] if made.roles["accumulation"] == "steps" else 1.0
     assert made.own is not None
     per_token = made.own.options.get("loss_type") in ("dapo", "cispo", "vespo") and made.own.trainer.name == "trl"
     return max(worked["tokens"], 1.0) * steps if per_token else steps
+
+
+OUTPUTS: Mapping[str, Reading] = {
+    "coef_1": lambda worked: _grid(worked, "ratio", _bounded(worked)),
+    "coef_2": "clipped_ratio",
+    "log_importance_weights": lambda worked: _grid(worked, "log_ratio" if _by_token(worked) else "mean_log_ratio"),
+    "per_token_kl": "token_kl",
+    "per_token_loss": "token_loss",
+    "per_sequence_loss": _sequence_loss,
+    "importance_sampling_ratio": "sampler_weight",
+    "off_policy_mask": "on_policy_enough",
+    "entropy_mask": "entropy_kept",
+    "phi_seq": "vespo_weight",
+    "loss_mask_sum": "tokens",
+    "effective_completion_mask": lambda worked: _grid(worked, "logp_new", np.ones(worked.table.token_count)),
+}

@@ -111,8 +111,20 @@ def _work_whole(step: Step, plan: Plan, whole: Mapping[str, Array], spans: Spans
             arguments.append(over if step.counted is None else Counted(over, whole[step.counted]))
         else:
             at, to = plan.levels[name], step.row(parameter)
-            arguments.append(whole[name] if at in (Level.BATCH, to) else spans[to, at].spread(whole[name]))
+            value = whole[name] if at is Level.TOKEN else _sound(whole[name])
+            arguments.append(value if at in (Level.BATCH, to) else spans[to, at].spread(value))
     return step.column.function(*arguments)
+
+
+def _sound(value: Any) -> Any:
+    """A value without infinities: what overflowed is undefined (NaN), or dividing by it would give 0.
+
+    >>> _sound(np.array([1.0, np.inf])).tolist()
+    [1.0, nan]
+    """
+    if isinstance(value, (np.ndarray, np.floating)) and np.isinf(value).any():
+        return np.where(np.isinf(value), np.nan, value)
+    return value
 
 
 # -- a pass over the tokens ------------------------------------------------------------------------------------------
@@ -131,10 +143,10 @@ def _pass(
         return
     loads, operations = _compile(plan, time, kept)
     by_group = spans[Level.COMPLETION, Level.GROUP]
-    loaded = {
-        (name, level): by_group.spread(whole[name]) if plan.levels[name] is Level.GROUP else whole[name]
-        for name, level in loads
-    }
+    loaded = {}
+    for name, level in loads:
+        value = whole[name] if level is Level.TOKEN and plan.levels[name] is not Level.BATCH else _sound(whole[name])
+        loaded[name, level] = by_group.spread(value) if plan.levels[name] is Level.GROUP else value
     offsets = spans[Level.TOKEN, Level.COMPLETION].offsets
     if len(blocks) > 1:
         for step in kept:

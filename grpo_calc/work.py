@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from grpo_calc.column import Level, catalogue
 from grpo_calc.plan import Plan, plan
@@ -16,7 +18,7 @@ from grpo_calc.recipes import recipe as named_recipe
 from grpo_calc.roles import PARAMETERS
 from grpo_calc.run import BLOCK, Shape, run
 from grpo_calc.say import Note, Problem, note
-from grpo_calc.table import Floats, Table
+from grpo_calc.table import LOGPS, Floats, Table
 
 NAMES: Mapping[Level, tuple[str, ...]] = MappingProxyType(
     {
@@ -53,7 +55,8 @@ class Worked:
     """A table worked by a recipe. Immutable; a column is computed when it is asked for.
 
     ``worked["ratio"]`` is an array, one value a row of the name's level (``worked.level("ratio")``); a batch figure is
-    a float. NaN means undefined (``|log r| > 700``). ``worked.notes`` says what is worth knowing about the result.
+    a float. NaN means undefined (``|log r| > 700``, or too large for a float64); nothing is infinite. ``worked.notes``
+    says what is worth knowing about the result.
     """
 
     def __init__(self, table: Table, recipe: Recipe) -> None:
@@ -69,7 +72,8 @@ class Worked:
         if "logp_new" in inputs and "logp_old" not in inputs and recipe.roles["old"] == "given":
             raise Problem("work.no_old", source=table.source or "table")
         levels = {name: _level(name, value, table) for name, value in inputs.items()}
-        targets = [name for names in NAMES.values() for name in names]
+        self._not_given = () if any(name in table.tokens for name in LOGPS) else ("length", "tokens")  # they are not 0
+        targets = [name for names in NAMES.values() for name in names if name not in self._not_given]
         self.plan: Plan = plan(self.recipe, levels, targets)
         if "gap" in self.plan.missing.values():  # worked only for a recipe that goes along a completion
             inputs["gap"] = table.gap
@@ -88,6 +92,7 @@ class Worked:
         """What is given, by the names formulas know it by: one value a row of the name's level."""
         return MappingProxyType(self._inputs)
 
+        self._overflown: dict[str, int] = {}
     @cached_property
     def parameters(self) -> Mapping[str, float]:
         """The parameters that some column here reads, in the recipe's order."""
@@ -101,7 +106,7 @@ class Worked:
 
     def has(self, name: str) -> bool:
         """Whether this recipe on this table has the name."""
-        return name in self.plan.leads or name in self.plan.levels
+        return (name in self.plan.leads or name in self.plan.levels) and name not in self._not_given
 
     def __getitem__(self, name: str) -> Any:
         return self.columns([name])[name]
@@ -125,7 +130,9 @@ class Worked:
             if name not in values:
                 continue
             level = self._wide.levels[name]
-            value = _finished(values[name], level, self._rows(level))
+            value, overflown = _finished(values[name], level, self._rows(level))
+            if overflown and name not in self._inputs:
+                self._overflown[name] = overflown
             fresh[name] = value
             if small or level is not Level.TOKEN:
                 self._known[name] = value
@@ -179,6 +186,13 @@ class Worked:
         return (*self.table.notes, *self.recipe.notes, *_findings(self))
 
 
+    @property
+    def overflown(self) -> Mapping[str, int]:
+        """Of the columns worked so far, those with values too large for a float64, which are undefined: how many."""
+        found = {name: self._overflown[lead] for name, lead in self._wide.leads.items() if lead in self._overflown}
+        usual = {name for names in NAMES.values() for name in names}
+        return {name: count for name, count in found.items() if name in usual} or found or dict(self._overflown)
+
 def work(table: Table, recipe: Recipe | str = "grpo") -> Worked:
     """Work a table by a recipe (or its name).
 
@@ -203,18 +217,30 @@ def _level(name: str, value: Floats, table: Table) -> Level:
     return Level.TOKEN if table.tokens.get(given) is value else Level.COMPLETION
 
 
-def _finished(value: Any, level: Level, rows: int) -> Any:
-    """A batch figure as a float, another column as a read-only array with a value a row."""
+def _finished(value: Any, level: Level, rows: int) -> tuple[Any, int]:
+    """A batch figure as a float, another column as a read-only array with a value a row; and how many overflowed.
+
+    What is not finite is undefined: NaN.
+
+    >>> _finished(np.array([1.0, np.inf]), Level.GROUP, 2)
+    (array([ 1., nan]), 1)
+    """
     if level is Level.BATCH:
-        return float(np.asarray(value).reshape(-1)[0]) + 0.0  # a zero without a sign
+        figure = float(np.asarray(value).reshape(-1)[0]) + 0.0  # a zero without a sign
+        return (math.nan, 1) if math.isinf(figure) else (figure, 0)
     array = np.broadcast_to(np.asarray(value, dtype=np.float64), (rows,)).view()
     array.flags.writeable = False
-    return array
+    return array, overflown
 
 
 def _findings(worked: Worked) -> Iterable[Note]:
     table = worked.table
     if worked.has("zero_spread") and worked.recipe.roles["baseline"] != "given":
+    with np.errstate(all="ignore"):
+        suspect = not math.isfinite(array.sum())  # one sum clears most columns
+    overflown = 0
+    if suspect and (infinite := np.isinf(array)).any():
+        array, overflown = np.where(infinite, np.nan, array), int(infinite.sum())
         sizes = np.diff(table.group_offsets)
         flat = worked["zero_spread"] > 0
         if (sizes == 1).any() and worked.recipe.roles["lone"] == "zero":
@@ -223,12 +249,33 @@ def _findings(worked: Worked) -> Iterable[Note]:
             yield note("note.zero_spread", count=int((flat & (sizes > 1)).sum()))
         yield from _disagreement(worked)
     yield from _held(worked)
-    if worked.has("loss") and np.isnan(worked["loss"]):
-        undefined = np.isnan(worked["token_loss"])
-        if worked.level("token_loss") is Level.COMPLETION:
-            undefined = np.repeat(undefined, np.diff(table.token_offsets))
-        if undefined.any():
-            yield note("note.undefined", count=int(undefined.sum()))
+    yield from _undefined(worked)
+
+
+def _undefined(worked: Worked) -> Iterable[Note]:
+    """What has no value, and why: a log-ratio beyond what can be raised to, or a number too large for a float64."""
+    if any(worked.has(name) and np.isnan(worked[name]) for name in ("loss", "kl")):
+        ratio = _undefined_tokens(worked, "ratio")
+        kl = _undefined_tokens(worked, "token_kl") & ~ratio
+        if ratio.any():
+            yield note("note.undefined", count=int(ratio.sum()))
+        if kl.any() and worked.recipe.roles["kl"] == "k3":
+            base = f"logp_{worked.recipe.roles['kl_base']}"
+            yield note("note.undefined_kl", count=int(kl.sum()), base=base)
+        worked.columns([name for name in NAMES[Level.TOKEN] if worked.has(name)])  # whatever overflows is found
+    if worked.overflown:
+        columns = ", ".join(f"{name} ({count})" for name, count in worked.overflown.items())
+        yield note("note.overflow", columns=columns)
+
+
+def _undefined_tokens(worked: Worked, name: str) -> NDArray[np.bool_]:
+    """The tokens for which a column, theirs or their completion's, has no value."""
+    if not worked.has(name):
+        return np.zeros(worked.table.token_count, dtype=np.bool_)
+    undefined = np.isnan(worked[name])
+    if worked.level(name) is Level.COMPLETION:
+        return np.repeat(undefined, np.diff(worked.table.token_offsets))
+    return np.broadcast_to(undefined, worked.table.token_count)
 
 
 def _held(worked: Worked) -> Iterable[Note]:

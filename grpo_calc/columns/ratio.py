@@ -1,7 +1,7 @@
 """The probability ratio of new and old policy: of a token, or of a whole sequence."""
 
 from grpo_calc.column import Completion, Token, column
-from grpo_calc.ops import absolute, clip, exp, minimum, stop_gradient, where
+from grpo_calc.ops import MISSING, absolute, clip, exp, minimum, stop_gradient, where
 
 
 @column("log r", latex=r"\log r", en="log-ratio", zh="对数比", source="PPO, arXiv:1707.06347, sec. 3")
@@ -100,15 +100,15 @@ def mean_ratio(ratio: Token, over) -> Completion:
 
     Shape: one value a completion. Unit: none.
     Equation: ``(1/n) Σ_t r_t``, where ``t`` runs over the completion's ``n`` kept tokens.
-    Errors: none raised; 0 for an empty completion.
+    Errors: none raised; undefined (NaN) for an empty completion.
     Source: grpo-calc, a diagnostic.
 
     >>> from numpy import array
     >>> from grpo_calc.over import Segments
-    >>> mean_ratio(array([1.0, 0.5, 2.0]), Segments(array([0, 2, 3]))).tolist()
-    [0.75, 2.0]
+    >>> mean_ratio(array([1.0, 0.5, 2.0]), Segments(array([0, 2, 2, 3]))).tolist()
+    [0.75, nan, 2.0]
     """
-    return over.mean(ratio)
+    return where(over.count() > 0, over.mean(ratio), MISSING)
 
 
 @column(

@@ -218,8 +218,8 @@ class _View:
         values = np.asarray(value, dtype=np.float64)
         if at is Level.TOKEN and self.kept is not None:
             given = self.table.tokens.get(name)
-            if given is not None:
-                return given
+            if given is not None:  # a masked token may hold anything
+                return np.where(np.isfinite(given), given, np.nan)
             full = np.full(self.count, np.nan)
             full[self.kept] = values
             return full

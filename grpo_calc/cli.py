@@ -234,10 +234,10 @@ def explain(
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Show how one token is worked."""
-    worked, _ = _worked(file, recipe, settings, mapping, sheet, on_policy, lang)
+    worked, lesson = _worked(file, recipe, settings, mapping, sheet, on_policy, lang)
     from grpo_calc.write.explained import write_explained
 
-    write_explained(worked, token, _stdout(), lang=_spoken(lang))
+    write_explained(worked, token, _stdout(), lang=_spoken(lang), lesson=lesson)
 
 
 def _listing(name: str) -> Callable[..., None]:

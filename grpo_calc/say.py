@@ -32,11 +32,34 @@ def sentences(room: str, lang: str) -> Mapping[str, str]:
 def say(key: str, lang: str = "en", /, **values: Any) -> str:
     """The sentence of ``key`` with its values put in.
 
-    >>> say("note.masked", "en", count=3)
-    '3 masked tokens are left out of every figure'
+    >>> say("note.masked", "en", count=3), say("note.masked", "en", count=1)
+    ('3 masked tokens are left out of every figure', '1 masked token is left out of every figure')
     """
     room, name = key.split(".", 1)
-    return sentences(room, lang)[name].format(**values)
+    return sentences(room, lang)[name].format(
+        **{key: _Counted(value) if type(value) is int else value for key, value in values.items()}
+    )
+
+
+class _Counted(int):
+    """A number that chooses between two words in a sentence: ``{count:is|are}`` is ``is`` for 1, else ``are``."""
+
+    def __format__(self, spec: str) -> str:
+        one, bar, many = spec.partition("|")
+        return super().__format__(spec) if not bar else one if self == 1 else many
+
+
+def cited(source: str, lang: str) -> str:
+    """A source in one language: a citation as it is; what describes in words, in that language's.
+
+    >>> cited("PPO, arXiv:1707.06347, eq. 7", "zh"), cited("calculus", "zh")
+    ('PPO, arXiv:1707.06347, eq. 7', '微积分')
+    """
+    words = {text: say(f"source.{key}", lang) for key, text in sentences("source", "en").items()}
+    if lang == "en" or source in words:
+        return words.get(source, source)
+    parts = [words.get(part, part) for part in source.split("; ")]
+    return "；".join(parts) if parts != source.split("; ") else source
 
 
 def locale_language(environment: Mapping[str, str] = os.environ) -> str:

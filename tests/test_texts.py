@@ -11,7 +11,8 @@ from typing import NamedTuple
 import pytest
 
 import grpo_calc.column as columns
-from grpo_calc.say import LANGUAGES
+from grpo_calc.recipes import RECIPES
+from grpo_calc.say import LANGUAGES, say
 
 PACKAGE = Path(columns.__file__).parent
 TEXTS = PACKAGE / "texts"
@@ -105,3 +106,14 @@ def test_every_column_and_quantity_is_named_in_both_languages() -> None:
 
 def test_every_column_says_what_it_is_and_where_it_is_from() -> None:
     assert [key for key, column in columns.catalogue().items() if not column.doc or not column.source] == []
+
+
+def test_every_described_source_is_one_that_something_cites() -> None:
+    cited = {column.source for column in columns.catalogue().values()} | {each.source for each in RECIPES.values()}
+    parts = cited | {part for source in cited for part in source.split("; ")}
+    assert sorted(set(texts("source", "en").values()) - parts) == []
+
+
+def test_one_and_many_have_their_own_words() -> None:
+    assert say("note.empty_completions", count=1).startswith("1 completion has no kept token: it counts")
+    assert say("note.empty_completions", count=2).startswith("2 completions have no kept token: they count")

@@ -65,7 +65,7 @@ def group_spread(reward: Completion, over) -> Group:
     "flat?",
     latex=r"\text{flat}",
     en="zero-spread group",
-    zh="组内奖励全同",
+    zh="组内奖励全部相同",
     source="grpo-calc: one rule for every program",
 )
 def zero_spread(group_spread, group_mean):

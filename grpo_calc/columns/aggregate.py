@@ -17,8 +17,8 @@ quantity("completion_kl", "KL_i", latex=r"\mathrm{KL}_i", en="completion KL", zh
 quantity("completion_loss", "L_i", latex="L_i", en="completion loss", zh="单个回答的损失")
 quantity("surrogate_objective", "S", en="surrogate objective (to raise)", zh="替代目标（越大越好）")
 quantity("kl", "KL", latex=r"\overline{\mathrm{KL}}", en="KL, reduced as the loss", zh="KL（与损失同样聚合）")
-quantity("within", "w", en="share of a token in its completion", zh="token 在回答中的份额")
-quantity("across", "v", en="share of a completion in the batch", zh="回答在批中的份额")
+quantity("within", "w", en="share of a token in its completion", zh="token 在回答中的权重")
+quantity("across", "v", en="share of a completion in the batch", zh="回答在批次中的权重")
 quantity("x", "x", en="a column", zh="某一列")
 
 
@@ -164,7 +164,7 @@ def divisor_across(x: Completion, divisor, over) -> Batch:
     return over.sum(x) / divisor
 
 
-@column("1/n", latex="1/n", en="share in a completion mean", zh="回答内均值的份额", source=GRPO)
+@column("1/n", latex="1/n", en="share in a completion mean", zh="回答内均值的权重", source=GRPO)
 def mean_within_slope(length):
     """What one token weighs in its completion's mean.
 
@@ -179,7 +179,7 @@ def mean_within_slope(length):
     return 1 / maximum(length, 1.0)
 
 
-@column("1", en="share in a sum", zh="求和的份额", source="calculus")
+@column("1", en="share in a sum", zh="求和的权重", source="calculus")
 def sum_slope():
     """What one term weighs in a sum.
 
@@ -194,7 +194,7 @@ def sum_slope():
     return 1.0
 
 
-@column("1/L", latex="1/L", en="share with a constant length", zh="常数长度的份额", source=DR_GRPO)
+@column("1/L", latex="1/L", en="share with a constant length", zh="常数长度的权重", source=DR_GRPO)
 def constant_within_slope(max_length):
     """What one token weighs in a sum over a constant length.
 
@@ -209,7 +209,7 @@ def constant_within_slope(max_length):
     return 1 / max_length
 
 
-@column("1/B", latex="1/B", en="share in a batch mean", zh="批均值的份额", source=GRPO)
+@column("1/B", latex="1/B", en="share in a batch mean", zh="批次均值的权重", source=GRPO)
 def mean_across_slope(completions):
     """What one completion weighs in the batch's mean.
 
@@ -224,7 +224,7 @@ def mean_across_slope(completions):
     return 1 / completions
 
 
-@column("1/N", latex="1/N", en="share in a token mean", zh="token 均值的份额", source=DAPO)
+@column("1/N", latex="1/N", en="share in a token mean", zh="token 均值的权重", source=DAPO)
 def tokens_across_slope(tokens):
     """What one completion's sum weighs in the mean over all tokens.
 
@@ -239,7 +239,7 @@ def tokens_across_slope(tokens):
     return 1 / maximum(tokens, 1.0)
 
 
-@column("1/D", latex="1/D", en="share with a given divisor", zh="给定除数的份额", source="a divisor given")
+@column("1/D", latex="1/D", en="share with a given divisor", zh="给定除数的权重", source="a divisor given")
 def divisor_across_slope(divisor):
     """What one completion's sum weighs under a given divisor.
 
@@ -254,7 +254,7 @@ def divisor_across_slope(divisor):
     return 1 / divisor
 
 
-@column("share", latex=r"w_t", en="share of a token's loss", zh="token 损失的份额", source="calculus")
+@column("share", latex=r"w_t", en="share of a token's loss", zh="token 损失的权重", source="calculus")
 def share(within, across):
     """What one token's loss weighs in the batch's loss, denominators and all.
 

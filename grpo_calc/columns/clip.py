@@ -8,7 +8,7 @@ from grpo_calc.ops import above, clip, maximum, where
     "clip(r)",
     latex=r"\operatorname{clip}(r)",
     en="clipped ratio",
-    zh="裁剪后的概率比",
+    zh="裁剪后比率",
     source="PPO, arXiv:1707.06347, eq. 7; two ranges: DAPO, arXiv:2503.14476, eq. 10",
 )
 def clipped_ratio(ratio, eps_low, eps_high):

@@ -58,7 +58,7 @@ def completions(over: Completion) -> Batch:
     return over.count()
 
 
-@column("T", en="width of the batch", zh="批的宽度", source="the positions of a completion in the padded batch")
+@column("T", en="width of the batch", zh="批次的宽度", source="the positions of a completion in the padded batch")
 def width(positions: Completion, over) -> Batch:
     """The positions of the padded batch: those of its longest completion, masked ones too.
 
@@ -132,7 +132,7 @@ def nonempty(has_tokens: Completion, over) -> Batch:
     "n+eps",
     latex=r"n+\varepsilon_n",
     en="count plus a small number",
-    zh="计数加小量",
+    zh="计数加平滑项",
     source="OpenRLHF 0.11.2, NeMo-RL, ROLL: counts plus 1e-8",
 )
 def count_plus(x, length_eps):

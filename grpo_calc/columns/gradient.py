@@ -80,7 +80,7 @@ def kl_gradient(beta, kl_slope):
     "dl/dlogπ",
     latex=r"\frac{\partial l}{\partial\log\pi}",
     en="token gradient",
-    zh="单个 token 的梯度",
+    zh="逐 token 梯度",
     source=CALCULUS,
 )
 def token_gradient(surrogate_gradient, own_kl_gradient) -> Token:
@@ -138,7 +138,7 @@ def gradient(policy_gradient, kl_share, kl_gradient) -> Token:
     "dl/dlogπ",
     latex=r"\frac{\partial l}{\partial\log\pi}",
     en="token gradient",
-    zh="单个 token 的梯度",
+    zh="逐 token 梯度",
     source=CALCULUS,
 )
 def token_gradient_without_kl(surrogate_gradient) -> Token:

@@ -5,7 +5,7 @@ from grpo_calc.ops import absolute, clip, exp, near_zero, sign, stop_gradient, s
 
 SCHULMAN = "J. Schulman, Approximating KL Divergence, 2020"
 
-quantity("token_kl", "KL", latex=r"\mathrm{KL}", en="token KL", zh="单个 token 的 KL")
+quantity("token_kl", "KL", latex=r"\mathrm{KL}", en="token KL", zh="逐 token KL")
 quantity("kl_through_ratio", "KL", latex=r"\mathrm{KL}", en="KL reached through the ratio", zh="经概率比到达的 KL")
 quantity("kl_slope", "dKL", latex=r"\partial\mathrm{KL}", en="KL slope in log π", zh="KL 对 log π 的斜率")
 

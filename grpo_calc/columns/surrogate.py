@@ -26,7 +26,7 @@ def surrogate(ratio, advantage):
     "clip(r)A",
     latex=r"\operatorname{clip}(r) A",
     en="clipped surrogate",
-    zh="裁剪后的替代目标",
+    zh="裁剪后替代目标",
     source="PPO, arXiv:1707.06347, eq. 7",
 )
 def clipped_surrogate(clipped_ratio, advantage):
@@ -47,7 +47,7 @@ def clipped_surrogate(clipped_ratio, advantage):
     "min",
     latex=r"\min",
     en="token objective",
-    zh="单个 token 的目标",
+    zh="逐 token 目标",
     source="PPO, arXiv:1707.06347, eq. 7; GRPO, arXiv:2402.03300, eq. 3",
 )
 def token_objective(surrogate, clipped_surrogate):
@@ -64,7 +64,7 @@ def token_objective(surrogate, clipped_surrogate):
     return minimum(surrogate, clipped_surrogate)
 
 
-@column("l", en="token loss", zh="单个 token 的损失", source="GRPO, arXiv:2402.03300, eq. 3, sign turned")
+@column("l", en="token loss", zh="逐 token 损失", source="GRPO, arXiv:2402.03300, eq. 3, sign turned")
 def token_loss(weighted_objective, beta, token_kl):
     """The token's loss, to be lowered: minus its objective, plus beta times its KL.
 
@@ -79,7 +79,7 @@ def token_loss(weighted_objective, beta, token_kl):
     return beta * token_kl - weighted_objective
 
 
-@column("l", en="token loss", zh="单个 token 的损失", source="PPO, arXiv:1707.06347, eq. 7, sign turned")
+@column("l", en="token loss", zh="逐 token 损失", source="PPO, arXiv:1707.06347, eq. 7, sign turned")
 def token_loss_without_kl(weighted_objective):
     """The token's loss where the recipe has no KL term: minus its objective.
 

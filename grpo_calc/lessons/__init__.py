@@ -9,11 +9,11 @@ from types import MappingProxyType
 
 import numpy as np
 
-from grpo_calc.lessons.figure import Figure, Lesson
+from grpo_calc.lessons.figure import Figure, Lesson, Vector
 from grpo_calc.say import Problem
 from grpo_calc.table import Floats, Table
 
-__all__ = ["LESSONS", "Figure", "Lesson", "lesson"]
+__all__ = ["LESSONS", "Figure", "Lesson", "Vector", "lesson"]
 
 # Each lesson: the file of its inputs, and the module of its recipe, figures and audit.
 LESSONS: Mapping[str, tuple[str, str]] = MappingProxyType(
@@ -35,12 +35,36 @@ def lesson(name: str = "six-tokens") -> Lesson:
         raise Problem("lesson.unknown", name=name, known=", ".join(LESSONS))
     file, module = LESSONS[name]
     told = import_module(f"grpo_calc.lessons.{module}")
-    return Lesson(name, _table(file, name), told.RECIPE, told.FIGURES, told.STATUS, told.AUDIT)
+    rows = _rows(file)
+    return Lesson(
+        name,
+        _table(rows, name),
+        told.RECIPE,
+        told.FIGURES,
+        told.STATUS,
+        told.AUDIT,
+        told.FACTS,
+        getattr(told, "TABLES", ()),
+        _vectors(rows),
+    )
 
 
-def _table(file: str, name: str) -> Table:
+def _rows(file: str) -> list[dict[str, str]]:
     head, *lines = Path(__file__).with_name(file).read_text(encoding="utf-8").splitlines()
-    rows = [dict(zip(head.split(","), line.split(","), strict=True)) for line in lines]
+    return [dict(zip(head.split(","), line.split(","), strict=True)) for line in lines]
+
+
+def _vectors(rows: Sequence[Mapping[str, str]]) -> tuple[Vector, ...]:
+    if "action" not in rows[0]:
+        return ()
+    old, new = ([name for name in rows[0] if name.startswith(letter)] for letter in "xy")
+    return tuple(
+        Vector(tuple(float(row[name]) for name in old), tuple(float(row[name]) for name in new), int(row["action"]))
+        for row in rows
+    )
+
+
+def _table(rows: Sequence[Mapping[str, str]], name: str) -> Table:
 
     def numbers(column: str) -> Floats:
         return np.array([float(row[column]) for row in rows])

@@ -7,7 +7,20 @@ from grpo_calc.lessons.figure import Figure
 
 RECIPE = "chapter"
 STATUS = ("given", "computed")
-AUDIT = ("formula_and_code", "weak_test", "not_clipped", "no_critic")
+FACTS = ("not_clipped",)
+AUDIT = ("formula_and_code", "weak_test")
+TABLES = (
+    "single_reward",
+    "group_reward",
+    "rlvr",
+    "narrow_verifier",
+    "unbalanced_parts",
+    "within_group",
+    "leakage",
+    "why_no_critic",
+    "global_normalisation",
+    "ppo_same_and_different",
+)
 
 UP, DOWN = "1.1051709180756477", "0.9048374180359595"
 FIGURES = (

@@ -44,10 +44,19 @@ class Figure(NamedTuple):
         return "truncated" if cut == self.printed else "differs"
 
 
+class Vector(NamedTuple):
+    """The logits that a row's two log-probs come from; ``action`` is the chosen component, from 1."""
+
+    old: tuple[float, ...]
+    new: tuple[float, ...]
+    action: int
+
+
 class Lesson(NamedTuple):
     """A built-in input: its table, its recipe's name, the figures it is checked by, and what is said about it.
 
-    ``given``, ``reconstructed`` and ``audit`` are keys of sentences; :meth:`text` says one.
+    ``status``, ``facts`` (of the example), ``audit`` (of its source) and ``tables`` (the source's, in short) are keys of
+    sentences; :meth:`text` says one. ``vectors`` has one entry a row where log-probs come from logits.
     """
 
     name: str
@@ -56,11 +65,20 @@ class Lesson(NamedTuple):
     figures: tuple[Figure, ...]
     status: tuple[str, ...]
     audit: tuple[str, ...]
+    facts: tuple[str, ...] = ()
+    tables: tuple[str, ...] = ()
+    vectors: tuple[Vector, ...] = ()
+
+    @property
+    def inputs_are(self) -> str:
+        """Whose the inputs are: ``reconstructed`` by us, or ``given``."""
+        return "reconstructed" if "reconstructed" in self.status else "given"
 
     @property
     def notes(self) -> tuple[Note, ...]:
         """What is given, reconstructed and computed, and the audit, as notes for any output."""
-        return tuple(Note(self._sentence(key)) for key in (*self.status, *self.audit))
+        told = (*self.status, *self.facts, *self.audit, *self.tables)
+        return tuple(Note(self._sentence(key)) for key in told)
 
     def text(self, key: str, lang: str = "en") -> str:
         """One of the lesson's sentences: ``title``, ``about``, or a key of ``status`` or ``audit``."""

@@ -8,8 +8,8 @@ from grpo_calc.lessons.figure import Figure
 
 RECIPE = "article"
 STATUS = ("given", "reconstructed", "computed")
+FACTS = ("not_clipped", "float64")
 AUDIT = (
-    "not_clipped",
     "mean_cut",
     "mean_loss_tenth",
     "objective",
@@ -20,7 +20,6 @@ AUDIT = (
     "reward_needed",
     "groups",
     "adaptive",
-    "float64",
 )
 
 PRINTED_KL = ("0.0008011", "0.0002615", "0.001144", "0.000688", "0.000998", "0.000705")

@@ -2,6 +2,7 @@
 
 from grpo_calc.lessons.six_tokens import FIGURES, RECIPE, STATUS
 
-AUDIT = ("not_unique",)
+FACTS = ("not_unique",)
+AUDIT = ()
 
-__all__ = ["AUDIT", "FIGURES", "RECIPE", "STATUS"]
+__all__ = ["AUDIT", "FACTS", "FIGURES", "RECIPE", "STATUS"]

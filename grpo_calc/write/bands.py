@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from rich.cells import cell_len
 
-from grpo_calc.write.page import COLOURS, FAINT, INKS, Page, Piece, filled, pushed, wrapped
+from grpo_calc.write.page import COLOURS, FAINT, INKS, Page, Piece, filled, longest_word, pushed, wrapped
 
 GAP = "  "
 LABEL_WORD = 10
@@ -35,7 +35,7 @@ class Strip(NamedTuple):
 
 def strip(stage: str, symbol: str, label: str, cells: Sequence[str], *, left: bool = False) -> Strip:
     """A column as wide as its widest cell, its symbol, and the longest word of its label up to a limit."""
-    words = max((min(cell_len(word), LABEL_WORD) for word in label.split()), default=0)
+    words = min(longest_word(label), LABEL_WORD)
     return Strip(stage, symbol, label, cells, left, max([cell_len(symbol), words, *map(cell_len, cells)]))
 
 

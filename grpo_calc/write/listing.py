@@ -10,7 +10,7 @@ from typing import TextIO
 from grpo_calc.column import catalogue, formula, formula_latex
 from grpo_calc.lessons import LESSONS, lesson
 from grpo_calc.recipes import GRPO, RECIPES
-from grpo_calc.say import say
+from grpo_calc.say import cited, say
 from grpo_calc.sym import excel
 
 Record = Mapping[str, str]
@@ -91,6 +91,8 @@ def _told(record: Record, lang: str) -> dict[str, str]:
     """A record in one language: ``en`` or ``zh`` becomes ``name``."""
     other = "en" if lang == "zh" else "zh"
     here = {key.removesuffix(f"_{lang}"): value for key, value in record.items() if not key.endswith(other) and value}
+    if "source" in here:
+        here["source"] = cited(here["source"], lang)
     return {("name" if key == lang else key): value for key, value in here.items()}
 
 

@@ -5,6 +5,7 @@ Widths are counted in cells, so Chinese text and emoji line up.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TextIO
 
@@ -17,11 +18,11 @@ Piece = tuple[str, str]
 
 COLOURS = {
     "inputs": "#b45309",
-    "advantage": "#b45309",
+    "advantage": "#92400e",
     "ratio": "#0f766e",
     "surrogate": "#4338ca",
     "kl": "#7e22ce",
-    "loss": "#475569",
+    "loss": "#334155",
     "gradient": "#475569",
 }
 """Each stage's colour, dark enough for white letters on it."""
@@ -41,6 +42,11 @@ _WIDE = "\u2e80"
 """From here on a character takes two cells and a line may break beside it."""
 _OPENING, _CLOSING = "（“《", "，。；：、！？）》”"
 """Marks that cling to what follows them, and to what precedes them."""
+_TERMS = re.compile(
+    "对数概率|逐 token|替代目标|计入损失|越小越好|越大越好|概率比|对数比|估计量|标准差|平滑项|概率|比率|策略|裁剪|目标"
+    "|损失|梯度|代理|奖励|优势|基线|基准|参考|采样|引擎|均值|平均|回答|长度|权重|掩码|位置|编号|序列|加权|修正|越界|斜率|批次"
+)
+"""Chinese terms that a line does not break."""
 
 
 class Page:
@@ -101,11 +107,21 @@ def wrapped(text: str, width: int) -> list[str]:
     return [each for each in [*lines, line.rstrip()] if each] or [""]
 
 
+def longest_word(text: str) -> int:
+    """The width of the longest part of a text that a line does not break.
+
+    >>> longest_word("clipped ratio"), longest_word("新策略对数概率")
+    (7, 8)
+    """
+    return max((cell_len(unit.strip()) for unit in _units(text)), default=0)
+
+
 def _units(text: str) -> Iterator[str]:
-    """What may stand alone on a line: a space, a wide character, or a word; each with the marks that cling to it."""
+    """What may stand alone on a line: a space, a wide character, a Chinese term or a word, with the marks at it."""
+    inside = {place for term in _TERMS.finditer(text) for place in range(term.start() + 1, term.end())}
     unit = ""
-    for character in text:
-        clings = character in _CLOSING or (unit and unit[-1] in _OPENING)
+    for place, character in enumerate(text):
+        clings = character in _CLOSING or (unit and unit[-1] in _OPENING) or place in inside
         parts = unit and (" " in (unit, character) or (_WIDE <= max(unit[-1], character)) or character in _OPENING)
         if parts and not clings:
             yield unit

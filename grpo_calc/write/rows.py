@@ -104,17 +104,19 @@ def rows(
     *,
     masked: bool = False,
     complete: bool = False,
+    between: Sequence[str] = (),
 ) -> Rows:
     """The rows of a level, with every column the contract names there, or with the chosen ones.
 
     A coarser column is repeated; ``masked`` shows masked tokens too, without computed values; ``complete`` gives every
-    completion a token row, a masked one where it has no token, so that none is lost when the rows are read back.
+    completion a token row, a masked one where it has no token, so that none is lost when the rows are read back;
+    ``between`` are columns to show after the log-ratio where the recipe has them.
 
     Errors: :class:`~grpo_calc.say.Problem` for a column that is unknown or finer than the rows, listing the known ones.
     """
     view = _View(worked, level, masked=masked, complete=complete)
     known = view.known()
-    chosen = list(columns) if columns else view.usual()
+    chosen = list(columns) if columns else view.usual(between)
     for name in chosen:
         if name not in known:
             raise Problem("cli.unknown_column", name=name, level=level.name.lower(), known=", ".join(known))
@@ -188,7 +190,7 @@ class _View:
             if n in self.texts or n == "mask" or (self.worked.has(n) and self.worked.level(n) <= self.level)
         ]
 
-    def usual(self) -> list[str]:
+    def usual(self, between: Sequence[str] = ()) -> list[str]:
         """The fields these rows show unless told otherwise."""
         texts = [*IDS[self.level], *(name for name in self.table.texts if self.level is Level.TOKEN)]
         mask = ["mask"] if self.kept is not None else []
@@ -197,6 +199,8 @@ class _View:
             values = [*GIVEN_ON_TOKENS, *values]
         elif self.level is Level.COMPLETION:  # under a sequence ratio, ratio and clip live here
             values += NAMES[Level.TOKEN]
+        if "log_ratio" in values:
+            values[values.index("log_ratio") + 1 : 0] = between
         here = [name for name in dict.fromkeys(values) if self.worked.has(name)]
         if self.level is not Level.TOKEN:
             here = [name for name in here if self.worked.level(name) is self.level]

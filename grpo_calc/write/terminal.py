@@ -10,7 +10,7 @@ from rich.cells import cell_len
 
 from grpo_calc.column import Level, label
 from grpo_calc.lessons import Lesson
-from grpo_calc.say import say
+from grpo_calc.say import cited, say
 from grpo_calc.sym import plain
 from grpo_calc.work import Worked
 from grpo_calc.write.bands import Strip, banded, strip
@@ -25,7 +25,13 @@ FIRST, LAST = 20, 10
 WIDEST_TEXT = 24
 LEFT_OUT = {"outside", "token_kl", "token_gradient", "clipped", "token_index", "token_id", "advantage_given"}
 """What the terminal leaves to ``--columns``: said elsewhere in the table, or seldom wanted."""
+KL_COLUMNS = {"k1", "k2", "k3", "kl_proxy"}
+"""Left out too where the recipe has no KL."""
+BETWEEN = ("mean_log_ratio", "sum_log_ratio")
+"""What a sequence's ratio is made of, shown beside it."""
 BATCH = ("surrogate_objective", "kl", "objective", "loss")
+WORDS = {"group", "completion", "token", "token id", "mask"}
+"""Symbols that are English words."""
 KEYS = {Level.TOKEN: ("row", "token"), Level.COMPLETION: ("completion_id",), Level.GROUP: ("group_id",)}
 """What says which row one is looking at, repeated where a table is split."""
 
@@ -42,12 +48,13 @@ def write_terminal(
 ) -> None:
     """Print the table of a level (the finest there is), the batch, the recipe and the lesson."""
     page = Page(out)
-    shown = rows(worked, level if level is not None else level_of(worked), columns, masked=masked)
+    at = level if level is not None else level_of(worked)
+    shown = rows(worked, at, columns, masked=masked, between=BETWEEN)
     if lesson is not None:
         page.line((lesson.text("title", lang), "bold"))
         page.line()
     if shown.level is not Level.BATCH or columns:
-        _table(page, worked, shown, lang, usual=columns is None)
+        _table(page, worked, shown, lang, usual=columns is None, lesson=lesson)
     _batch(page, worked, lang)
     _recipe(page, worked, lang)
     if lesson is not None:
@@ -57,12 +64,13 @@ def write_terminal(
     page.print()
 
 
-def _table(page: Page, worked: Worked, shown: Rows, lang: str, *, usual: bool) -> None:
+def _table(page: Page, worked: Worked, shown: Rows, lang: str, *, usual: bool, lesson: Lesson | None = None) -> None:
     long = shown.length > FIRST + LAST + 10
     spans = [(0, FIRST), (shown.length - LAST, shown.length)] if long else [(0, shown.length)]
-    fields = [f for f in shown.fields if not usual or not _idle(f, shown)]
+    idle = LEFT_OUT | (KL_COLUMNS if worked.recipe.roles["kl"] == "none" else set())
+    fields = [f for f in shown.fields if not usual or not (f.key in idle or _tells_nothing(f, shown))]
     if usual:
-        fields = sorted(fields, key=lambda f: STAGES.index(_stage(f)))
+        fields = sorted(fields, key=lambda f: STAGES.index(f.stage))
     keys = [f for f in fields if f.key in KEYS.get(shown.level, ())]
     marks = _marks(worked, shown, spans)
     charged = worked.plan.leads.get("token_kl", "")
@@ -72,12 +80,15 @@ def _table(page: Page, worked: Worked, shown: Rows, lang: str, *, usual: bool) -
             f"{text} {mark if mark == DOT else ' '}" for text, mark in zip(strips["row"].cells, marks, strict=True)
         ]
         strips["row"] = strip("inputs", "#  ", "", texts)
+    titles = {stage: say(f"cli.stage_{stage}", lang) for stage in STAGES}
+    if lesson is not None and lesson.inputs_are != "given":
+        titles["inputs"] += f" · {say(f'cli.{lesson.inputs_are}', lang)}"
     hint = say("cli.more_rows", lang, count=shown.length - FIRST - LAST)
     banded(
         page,
         [strips[f.key] for f in keys],
         [strips[f.key] for f in fields if f not in keys],
-        {stage: say("cli.stage_result" if stage == "loss" else f"cli.stage_{stage}", lang) for stage in STAGES},
+        titles,
         [CLIPPED if mark == DOT else FAINT if mark else "" for mark in marks],
         {FIRST: f"… {hint}"} if long else {},
     )
@@ -85,26 +96,24 @@ def _table(page: Page, worked: Worked, shown: Rows, lang: str, *, usual: bool) -
         page.item(say("cli.clipped", lang), f"{DOT} ", CLIPPED)
 
 
-def _idle(field: Field, shown: Rows) -> bool:
-    """What the usual table leaves out: rarely wanted, or a text that says nothing (one value, or the row's number)."""
+def _tells_nothing(field: Field, shown: Rows) -> bool:
+    """Whether it is a text that says nothing: one value, or the row's number."""
     long = shown.length > FIRST + LAST + 10  # then every text is shown: looking through all of them takes its time
     if field.texts is None or field.key == "row" or shown.level is not Level.TOKEN or long:
-        return field.key in LEFT_OUT
+        return False
     texts, number = list(field.texts(0, shown.length)), shown.field("row")
     same = number is not None and number.texts is not None and texts == number.texts(0, shown.length)
-    return field.key in LEFT_OUT or len(set(texts)) == 1 or same
-
-
-def _stage(field: Field) -> str:
-    return {"advantage": "surrogate", "gradient": "loss"}.get(field.stage, field.stage)
+    return len(set(texts)) == 1 or same
 
 
 def _strip(field: Field, shown: Rows, spans: Sequence[tuple[int, int]], lang: str, *, charged: bool) -> Strip:
     texts = cells(field, shown, spans, lang)
     left = field.texts is not None and field.key not in ("row", "token_index")
-    name = field.label.name(lang) if field.key != "row" else ""
+    symbol, name = field.label.symbol, field.label.name(lang) if field.key != "row" else ""
+    if symbol in WORDS and lang != "en":  # a word, not a symbol: said once, in the language
+        symbol, name = say(f"workbook.name_{field.key}", lang), ""
     name += " " + say("cli.charged", lang) if charged else ""
-    return strip(_stage(field), field.label.symbol, name, [_held(t) for t in texts] if left else texts, left=left)
+    return strip(field.stage, symbol, name, [_held(t) for t in texts] if left else texts, left=left)
 
 
 def _held(text: str) -> str:
@@ -145,7 +154,7 @@ def _batch(page: Page, worked: Worked, lang: str) -> None:
         }
         counts += say("cli.clip_fraction", lang, **shares)
     page.item(counts)
-    page.item(say("cli.sign" if lines else "cli.no_logps", lang))
+    page.item(say("cli.no_logps" if "logp_new" not in worked.inputs else "cli.sign", lang))
 
 
 def _figure(worked: Worked, name: str, lang: str) -> tuple[str, str, str, str]:
@@ -160,6 +169,9 @@ def _recipe(page: Page, worked: Worked, lang: str) -> None:
     """The recipe: its choices, the parameters it reads, and where it is from."""
     recipe = worked.recipe
     page.heading(say("cli.recipe", lang, name=recipe.name, title=recipe.zh if lang == "zh" else recipe.en))
+    if recipe.changes:
+        changes = "  ".join(f"{key}={value}" for key, value in recipe.changes.items())
+        page.item(say("cli.changed", lang, changes=changes))
     page.item("  ".join(f"{role}={choice}" for role, choice in recipe.told.items()))
     page.item("  ".join(f"{name}={short(value)}" for name, value in worked.parameters.items()))
-    page.item(say("cli.source", lang, source=recipe.source), style=FAINT)
+    page.item(say("cli.source", lang, source=cited(recipe.source, lang)), style=FAINT)

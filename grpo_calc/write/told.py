@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import exp, log
+
 from rich.cells import cell_len
 
 from grpo_calc.column import Level, label
@@ -29,11 +31,31 @@ def tell(page: Page, lesson: Lesson, worked: Worked, lang: str) -> None:
     page.heading(say("cli.lesson", lang, name=lesson.name))
     for key in lesson.status:
         page.item(lesson.text(key, lang))
+    if lesson.vectors:
+        page.heading(say("cli.vectors", lang), "inputs")
+        _vectors(page, lesson, lang)
     page.heading(say("cli.figures", lang))
     _figures(page, lesson, worked, lang)
-    page.heading(say("cli.audit", lang))
-    for key in lesson.audit:
-        page.item(lesson.text(key, lang), "  • ")
+    for title, keys in (("facts", lesson.facts), ("audit", lesson.audit), ("tables", lesson.tables)):
+        if keys:
+            page.heading(say(f"cli.{title}", lang))
+        for key in keys:
+            page.item(lesson.text(key, lang), "  • ")
+
+
+def _vectors(page: Page, lesson: Lesson, lang: str) -> None:
+    """Each row's logits and chosen component, and the first row's two log-probs worked from them."""
+    for row, vector in enumerate(lesson.vectors, start=1):
+        x = ", ".join(f"{value:g}" for value in vector.old)
+        place, moved = vector.action, vector.new[vector.action - 1]
+        page.item(say("cli.vector", lang, row=row, x=x, place=place, new=f"{moved:.8g}"))
+    first = lesson.vectors[0]
+    page.item(say("cli.log_softmax", lang))
+    for symbol, logits in (("log π_old", first.old), ("log π", first.new)):
+        chosen = logits[first.action - 1]
+        terms = " + ".join(f"e^{value:g}" if value >= 0 else f"e^({value:g})" for value in logits)
+        logp = chosen - log(sum(map(exp, logits)))
+        page.item(f"{symbol} = {chosen:g} - ln({terms}) = {short(logp)}", "    ")
 
 
 def _figures(page: Page, lesson: Lesson, worked: Worked, lang: str) -> None:

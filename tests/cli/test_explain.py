@@ -54,7 +54,7 @@ def test_lines_come_after_what_they_read(name: str) -> None:
 
 def arithmetic(text: str) -> float:
     """The value of a substituted formula, worked anew by Python."""
-    python = re.sub(r"\[(.*) > (.*)\]", r"float(\1 > \2)", text.replace("^", "**"))
+    python = re.sub(r"\[(.*)\]", r"float(\1)", text.replace("^", "**"))
     python = re.sub(r"\|([^|]*)\|", r"abs(\1)", python)
 
     def mean(*values: float) -> float:
@@ -113,3 +113,25 @@ def test_without_log_probs_there_is_nothing_to_explain(run: Run) -> None:
     done = run("explain", "-", "--token", "1", input="group_id,completion_id,reward\nq,a,1\nq,b,0\n")
     assert done.exit_code == 2
     assert "give logp_new and logp_old" in done.stderr
+
+
+def test_reconstructed_inputs_are_called_that(run: Run) -> None:
+    assert "reward · reconstructed" in run("explain", "--token", "3").stdout
+    assert "reward · given" in run("explain", "chapter", "--token", "3").stdout
+    assert "Inputs · reconstructed" in run("table").stdout
+
+
+def test_the_policy_s_part_of_the_gradient_has_its_sign(run: Run) -> None:
+    text = run("explain", "--token", "3").stdout
+    assert "-dS/dlogπ + share * beta dKL" in text
+
+
+def test_no_step_is_told_twice() -> None:
+    told = lesson()
+    worked = work(told.table, told.recipe)
+    steps = [(line.label.symbol, line.formula, line.numbers) for line in lines(worked, 3) if line.formula]
+    assert len(steps) == len(set(steps))
+
+
+def test_how_tokens_are_averaged_is_said(run: Run) -> None:
+    assert "From tokens to S (reduction=completion_mean): mean over" in run("explain", "--token", "3").stdout

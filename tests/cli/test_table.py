@@ -103,7 +103,7 @@ def test_csv_reads_back_to_the_same_loss(run: Run, tokens: Path) -> None:
 
 def test_masked_rows_are_left_out_and_shown_on_request(run: Run, tokens: Path) -> None:
     plain = run("table", tokens, "--format", "csv")
-    assert "1 masked tokens" in plain.stderr
+    assert "1 masked token" in plain.stderr
     assert [row["row"] for row in csv.DictReader(io.StringIO(plain.stdout))] == ["1", "3", "4"]
     shown = run("table", tokens, "--format", "csv", "--keep-masked")
     rows = list(csv.DictReader(io.StringIO(shown.stdout)))

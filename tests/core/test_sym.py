@@ -179,3 +179,19 @@ def strip_brackets(symbol: str) -> str:
 def test_names_come_in_reading_order() -> None:
     assert list(names(A * (B - A) / Symbolic().sum(C))) == ["a", "b", "a", "c"]
     assert list(itertools.islice(names(Number(1.0)), 1)) == []
+
+
+def test_a_symbol_that_is_a_formula_stands_in_parentheses_inside_a_product() -> None:
+    symbols = {"g": "-dS", "s": "std+eps", "t": "τ-"}
+    g, s, t = map(Name, symbols)
+    assert plain(g + t, symbols.__getitem__) == "-dS + τ-"
+    assert plain(t * g, symbols.__getitem__) == "τ- * (-dS)"
+    assert plain(t / s, symbols.__getitem__) == "τ- / (std+eps)"
+    assert plain(s - t, symbols.__getitem__) == "std+eps - τ-"
+
+
+def test_a_flag_is_read_as_its_condition() -> None:
+    flag = where(Name("x") <= 1, 1.0, 0.0)
+    assert plain(flag, str) == "[x <= 1]"
+    assert latex(flag, str) == r"\left[x \le 1\right]"
+    assert excel(flag, str, lambda name: name or "rows") == "IF(x<=1,1,0)"

@@ -142,3 +142,22 @@ def test_a_page_is_printed_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     page.line(("[bold]not markup[/bold] :smile: " * 2, "bold"))
     page.print()
     assert out.getvalue() == "[bold]not markup[/bold] :smile: " * 2 + "\n"
+
+
+def test_a_sequence_ratio_shows_what_it_is_made_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "mean log r" in written(monkeypatch, work(batch(), "gspo"), 200)
+    assert "mean log r" not in written(monkeypatch, work(batch()), 200)
+
+
+def test_without_a_kl_its_columns_are_left_to_the_asking(monkeypatch: pytest.MonkeyPatch) -> None:
+    worked = work(batch(), "dapo")
+    assert "k3" not in written(monkeypatch, worked, 200)
+    assert "k3" in written(monkeypatch, worked, 200, columns=["row", "k3"])
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_chinese_heading_breaks_no_word(monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    text = written(monkeypatch, work(batch()), width, lang="zh")
+    for term in ("概率比", "对数概率", "替代目标", "梯度"):
+        assert term in text
+    assert "completion" not in text.split(" 批次 ")[0]

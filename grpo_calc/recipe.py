@@ -3,20 +3,46 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Protocol
 
 from grpo_calc.bind import Absent, Binding, Bindings
 from grpo_calc.choices.rewards import LONE, many_rewards, reward_names
-from grpo_calc.choices.words import IMPLIED, KEY_ALIASES, KL_COEFFICIENT, SPREAD_KEYS, STEPS, VALUE_ALIASES, word
+from grpo_calc.choices.words import (
+    IMPLIED,
+    KEY_ALIASES,
+    KL_COEFFICIENT,
+    SPREAD_KEYS,
+    STEPS,
+    VALUE_ALIASES,
+    strict_number,
+    word,
+)
 from grpo_calc.roles import NEUTRAL, PARAMETERS, ROLES, TOLD, compose
 from grpo_calc.say import Note, Problem, note
 
 
 class OwnWords(Protocol):
     """What a recipe may have been made from, in words of its own: a trainer's options."""
+
+    @property
+    def title(self) -> str:
+        """Whose words they are."""
+
+    @property
+    def given(self) -> Mapping[str, Any]:
+        """Those that were given."""
+
+    def alternatives(self) -> Iterable[tuple[str, Any, Recipe]]:
+        """Each word with its value, and the recipe that another value of it would make."""
+
+    def idle(self, read: Collection[str]) -> Iterable[str]:
+        """The words given that change no role, nor any parameter that is read."""
+
+    def deciding(self, parameters: Collection[str]) -> str | None:
+        """A word given that decides one of these parameters."""
 
     def takes(self, key: str) -> bool:
         """Whether a key is one of these words."""
@@ -32,9 +58,9 @@ class OwnWords(Protocol):
 class Recipe:
     """A name, a choice for each role, the parameters, and where they come from.
 
-    Immutable; ``recipe.change(beta=0)`` gives another. ``changed`` says what was changed from the named recipe; ``own`` is
-    what a trainer's recipe was made from: a change in the trainer's own words makes it anew. ``rewards`` names the rewards
-    that a settled recipe adds up, ``reward_weights`` weighs them in the table's order.
+    Immutable; ``recipe.change(beta=0)`` gives another. ``changed`` says what was changed from the named recipe;
+    ``own`` is what a trainer's recipe was made from: a change in the trainer's own words makes it anew. ``rewards``
+    names the rewards that a settled recipe adds up, ``reward_weights`` weighs them in the table's order.
     """
 
     name: str
@@ -62,9 +88,19 @@ class Recipe:
         if self.own is not None and own:
             rest = {key: value for key, value in changes.items() if key not in own}
             return self.own.recipe(own).change(**{**self.changed, **rest})
-        return self._ours(**changes)
+        changed = self.in_our_words(**changes)
+        return changed if self.own is None else changed.with_notes(*_own_keys(self.own, changes))
 
-    def _ours(self, **changes: Any) -> Recipe:
+    @property
+    def changes(self) -> Mapping[str, Any]:
+        """What was changed from the named recipe: the trainer's options, our words by what they are now."""
+        ours = {}
+        for key, value in self.changed.items():
+            name = KEY_ALIASES.get(key, key)
+            ours[key] = self.parameters.get(name, self.roles.get(name, value))
+        return {**(self.own.given if self.own is not None else {}), **ours}
+
+    def in_our_words(self, **changes: Any) -> Recipe:
         """The recipe with changes in our words, whatever words of its own it knows."""
         changed = replace(self, changed={**self.changed, **changes})
         for given_key, value in _one_by_one(changes).items():
@@ -102,26 +138,31 @@ class Recipe:
         - KL base missing: an error with beta != 0; with beta 0 the KL columns are absent, and said.
         """
         settled = self._with_rewards(inputs)
-        if not settled.rewards and "reward" not in inputs and "advantage_given" in inputs and self.roles["baseline"] != "given":
-            settled = settled._ours(advantage="given").with_notes(note("note.advantage_given"))
+        if (
+            not settled.rewards
+            and "reward" not in inputs
+            and "advantage_given" in inputs
+            and self.roles["baseline"] != "given"
+        ):
+            settled = settled.in_our_words(advantage="given").with_notes(note("note.advantage_given"))
         if self.roles["counted"] == "mask" and "mask" not in inputs:
-            settled = settled._ours(counted="all")  # nothing is masked
+            settled = settled.in_our_words(counted="all")  # nothing is masked
             if self.roles["reduction"].startswith("padded"):
-                settled = settled._ours(reduction="completion_sum").with_notes(note("note.no_padding"))
+                settled = settled.in_our_words(reduction="completion_sum").with_notes(note("note.no_padding"))
         if self.roles["dropped"] != "none" and "dropped" not in inputs:
-            settled = settled._ours(dropped="none")  # no filter dropped anything
+            settled = settled.in_our_words(dropped="none")  # no filter dropped anything
         base = f"logp_{self.roles['kl_base']}"
         if self.roles["kl"] not in ("none", "proxy") and base not in inputs and "logp_new" in inputs:
             if self.parameters["beta"] != 0:
                 raise Problem("recipe.no_kl_base", base=base, beta=self.parameters["beta"], kl=self.roles["kl"])
-            settled = settled._ours(kl="none").with_notes(note("note.no_kl_base", base=base))
+            settled = settled.in_our_words(kl="none").with_notes(note("note.no_kl_base", base=base))
         if self.roles["reward_kl"].startswith("summed") and "logp_ref" not in inputs and "seq_kl" in inputs:
-            settled = settled._ours(reward_kl="given").with_notes(note("note.seq_kl"))
+            settled = settled.in_our_words(reward_kl="given").with_notes(note("note.seq_kl"))
         coefficient = self.parameters[_kl_coefficient(self.roles)]
         takes_kl = settled.roles["reward_kl"] not in ("none", "given") or self.roles["returns"].startswith("less")
         if takes_kl and "logp_ref" not in inputs and coefficient != 0:
             raise Problem("recipe.no_kl_base", base="logp_ref", beta=coefficient, kl="reward_kl")
-        return settled
+        return replace(settled, changed=self.changed)
 
     def _with_rewards(self, inputs: Mapping[str, Any]) -> Recipe:
         """The recipe with the names of the table's rewards, and a weight for each (1 where none is given).
@@ -204,11 +245,33 @@ def _known(key: str, value: str, choices: Mapping[str, Any]) -> Any:
 
 def _number(key: str, value: Any) -> float:
     _, least, greatest = PARAMETERS.get(key, (0.0, -math.inf, math.inf))
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = math.nan
+    number = strict_number(value)
     whole = key != "ddof" or number == int(number if math.isfinite(number) else 0)
     if not (math.isfinite(number) and least <= number <= greatest and whole):
-        raise Problem("recipe.bad_number", key=key, seen=value, least=least, greatest=greatest)
+        seen = value if str(value).strip() else '""'
+        told = f"recipe.bad_number_{_range(key, least, greatest)}"
+        raise Problem(told, key=key, seen=seen, least=round(least, 6), greatest=greatest)
     return number
+
+
+def _range(key: str, least: float, greatest: float) -> str:
+    """How the numbers that a parameter takes are told."""
+    if key == "ddof":
+        return "whole"
+    if math.isinf(greatest):
+        return "any" if math.isinf(least) else "above" if round(least, 6) < least else "at_least"
+    return "between"
+
+
+def _own_keys(own: OwnWords, changes: Mapping[str, Any]) -> Iterable[Note]:
+    """A note for each change of a trainer's recipe that is none of its words.
+
+    Errors: :class:`~grpo_calc.say.Problem` where a word that was given says the same parameter.
+    """
+    for key in changes:
+        name = KEY_ALIASES.get(key, key)
+        deciding = own.deciding({"eps": ("eps_low", "eps_high")}.get(name, (name,)))
+        if deciding is not None:
+            raise Problem("trainer.collides", trainer=own.title, key=key, option=deciding)
+        if name not in STEPS:
+            yield note("note.own_key", trainer=own.title, key=key)

@@ -6,7 +6,7 @@ the door (every completion stays, an empty one too); the user's own order can al
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -137,7 +137,7 @@ class Table:
         (3, 2, 1)
         """
         columns |= {f"reward_{name}": value for name, value in rewards.items()}
-        columns = {name: _rows(value) for name, value in columns.items() if value is not None}
+        columns = {name: _rows(value, name) for name, value in columns.items() if value is not None}
         if not columns or not next(iter(columns.values())):
             raise Problem("table.empty", source=source or "table")
         count = len(next(iter(columns.values())))
@@ -307,9 +307,12 @@ def _is_rows(value: Any) -> bool:
     return isinstance(value, (list, tuple)) or getattr(value, "ndim", 0) > 0
 
 
-def _rows(value: Any) -> list[Any]:
+def _rows(value: Any, name: str = "mask") -> list[Any]:
     """A column as a list of entries; a 2-D array as a list of its rows."""
-    return list(value.tolist() if hasattr(value, "tolist") else value)
+    entries = value.tolist() if hasattr(value, "tolist") else value
+    if isinstance(entries, str) or not isinstance(entries, Iterable):
+        raise Problem("table.not_a_column", column=name, seen=entries)
+    return list(entries)
 
 
 def _texts(entry: Any) -> list[Any]:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grpo_calc.column import Level, catalogue
+from grpo_calc.lacks import no_loss, unread
 from grpo_calc.plan import Plan, plan
 from grpo_calc.recipe import Recipe
 from grpo_calc.recipes import recipe as named_recipe
@@ -66,11 +67,12 @@ class Worked:
             table = table.masked or table
         self.table = table
         inputs = _inputs(table)
+        if "logp_new" in inputs and "logp_old" not in inputs and recipe.roles["old"] == "given":
+            missing = "work.no_old_but_sampler" if "logp_sampler" in inputs else "work.no_old"
+            raise Problem(missing, source=table.source or "table")
         self.recipe = recipe.settle(inputs)
         if "reward" in self.recipe.bindings and "reward" in inputs:
             inputs = {("reward_given" if name == "reward" else name): value for name, value in inputs.items()}
-        if "logp_new" in inputs and "logp_old" not in inputs and recipe.roles["old"] == "given":
-            raise Problem("work.no_old", source=table.source or "table")
         levels = {name: _level(name, value, table) for name, value in inputs.items()}
         self._not_given = () if any(name in table.tokens for name in LOGPS) else ("length", "tokens")  # they are not 0
         targets = [name for names in NAMES.values() for name in names if name not in self._not_given]
@@ -82,17 +84,21 @@ class Worked:
         unset = next((lacks for lacks in self.plan.missing.values() if lacks in PARAMETERS), None)
         if unset is not None:
             raise Problem("work.no_parameter", recipe=self.recipe.name, parameter=unset)
+        if "logp_new" in inputs and self.plan.missing.get("loss"):
+            problem = no_loss(self.plan, levels)
+            if problem is not None:
+                raise problem
         self._wide = self.plan
         self._inputs, self._levels = inputs, levels
         self._shape = Shape(table.token_offsets, table.group_offsets)
         self._known: dict[str, Any] = {}
+        self._overflown: dict[str, int] = {}
 
     @property
     def inputs(self) -> Mapping[str, Floats]:
         """What is given, by the names formulas know it by: one value a row of the name's level."""
         return MappingProxyType(self._inputs)
 
-        self._overflown: dict[str, int] = {}
     @cached_property
     def parameters(self) -> Mapping[str, float]:
         """The parameters that some column here reads, in the recipe's order."""
@@ -180,18 +186,19 @@ class Worked:
             raise Problem("trainer.no_metrics", name=trainer)
         return dict(known(self))
 
-    @cached_property
-    def notes(self) -> tuple[Note, ...]:
-        """What is worth knowing: of the table, of the recipe, and of the result."""
-        return (*self.table.notes, *self.recipe.notes, *_findings(self))
-
-
     @property
     def overflown(self) -> Mapping[str, int]:
         """Of the columns worked so far, those with values too large for a float64, which are undefined: how many."""
         found = {name: self._overflown[lead] for name, lead in self._wide.leads.items() if lead in self._overflown}
         usual = {name for names in NAMES.values() for name in names}
         return {name: count for name, count in found.items() if name in usual} or found or dict(self._overflown)
+
+    @cached_property
+    def notes(self) -> tuple[Note, ...]:
+        """What is worth knowing: of the table, of the recipe, and of the result."""
+        given = unread(self.recipe, self.parameters) if "logp_new" in self._inputs else ()
+        return (*self.table.notes, *self.recipe.notes, *given, *_findings(self))
+
 
 def work(table: Table, recipe: Recipe | str = "grpo") -> Worked:
     """Work a table by a recipe (or its name).
@@ -229,18 +236,22 @@ def _finished(value: Any, level: Level, rows: int) -> tuple[Any, int]:
         figure = float(np.asarray(value).reshape(-1)[0]) + 0.0  # a zero without a sign
         return (math.nan, 1) if math.isinf(figure) else (figure, 0)
     array = np.broadcast_to(np.asarray(value, dtype=np.float64), (rows,)).view()
+    with np.errstate(all="ignore"):
+        suspect = not math.isfinite(array.sum())  # one sum clears most columns
+    overflown = 0
+    if suspect and (infinite := np.isinf(array)).any():
+        array, overflown = np.where(infinite, np.nan, array), int(infinite.sum())
     array.flags.writeable = False
     return array, overflown
 
 
 def _findings(worked: Worked) -> Iterable[Note]:
     table = worked.table
+    if "logp_new" in worked.inputs and not worked.has("loss"):
+        yield note("note.no_reward")
+    if worked.recipe.roles["truncated"] == "dropped" and "truncated" not in table.completions:
+        yield note("note.no_truncated")
     if worked.has("zero_spread") and worked.recipe.roles["baseline"] != "given":
-    with np.errstate(all="ignore"):
-        suspect = not math.isfinite(array.sum())  # one sum clears most columns
-    overflown = 0
-    if suspect and (infinite := np.isinf(array)).any():
-        array, overflown = np.where(infinite, np.nan, array), int(infinite.sum())
         sizes = np.diff(table.group_offsets)
         flat = worked["zero_spread"] > 0
         if (sizes == 1).any() and worked.recipe.roles["lone"] == "zero":

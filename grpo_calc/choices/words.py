@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -126,6 +128,23 @@ KL_COEFFICIENT = "kl_coef"
 
 # Words that are taken and change nothing: what is worked here is the whole batch, whatever steps it is split into.
 STEPS = ("grad_accum_steps", "gradient_accumulation_steps")
+
+
+NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+
+
+def strict_number(value: Any) -> float:
+    """A number as files write it, or one of Python's; NaN for anything else.
+
+    >>> strict_number(" 1e-3"), strict_number(2), strict_number("1_000"), strict_number("")
+    (0.001, 2.0, nan, nan)
+    """
+    if isinstance(value, bool) or (isinstance(value, str) and not NUMBER.fullmatch(value.strip(" \t\r\n"))):
+        return math.nan
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
 
 
 def word(value: Any) -> str:

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from grpo_calc.say import Problem
+
 Array = Any
 
 
@@ -19,6 +21,8 @@ def per_token(worked: Any, name: str) -> Array:
 
 def given(worked: Any, name: str) -> Array:
     """A token column as the table gives it, whatever the recipe takes in its place."""
+    if name not in worked.table.tokens:
+        raise Problem("trainer.figure_lacks", lacks=name)
     return worked.table.tokens[name]
 
 

@@ -31,7 +31,9 @@ OPTIONS = {
     "beta": option(0.05, "KL coefficient"),
     "kl_estimator": option(2, "0: k1, 1: k2, 2: k3, 3: ratio times k1", kind=tuple(ESTIMATORS)),
     "load_ref_policy": option(True, "there is a reference policy; without one, no KL"),
-    "loss_denominator": option("token", "token, or a constant that the sum over tokens is divided by", kind=str),
+    "loss_denominator": option(
+        "token", "token, or a constant that the sum over tokens is divided by", kind=str, form="token | NUMBER"
+    ),
     "use_vllm_logprobs": option(False, "the sampling engine's log-probs are the old ones"),
     "use_rho_correction": option(True, "the policy part is weighted by rho, old over sampling probability"),
     "rho_clamp_lower_bound": option(0.0, "lower bound of rho; 0: none"),

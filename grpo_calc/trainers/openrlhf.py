@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from grpo_calc.choices.words import KEY_ALIASES
 from grpo_calc.trainers.figures import given, per_token, token_mean
 from grpo_calc.trainers.trainer import Chosen, Trainer, Version, option
 
@@ -23,11 +26,23 @@ ESTIMATORS: Mapping[str, Mapping[str, Any]] = {
 }
 WHITENED = ("gae", "reinforce", "reinforce_baseline")
 GATES = {"ratio": "ratio", "binary_kl": "binary_kl", "tv": "total_variation"}
+
+
+def shortened(name: str) -> set[str]:
+    """The short forms of an option's name.
+
+    >>> sorted(shortened("algo.kl.estimator"))
+    ['estimator', 'kl_estimator']
+    """
+    words = name.split(".")
+    return {words[-1], "_".join(words[-2:])} - {name}
+
+
 AGGREGATION = ("token-mean", "seq-mean-token-mean")
 
 OPTIONS = {
     "actor.eps_clip": option(0.2, "clip range on both sides, where eps_clip_low_high is not given"),
-    "actor.eps_clip_low_high": option(None, "clip range below and above 1", kind=list),
+    "actor.eps_clip_low_high": option(None, "clip range below and above 1", kind=list, form="LOW,HIGH"),
     "actor.dual_clip": option(None, "dual-clip bound c > 1; none: off"),
     "actor.policy_loss_type": option(
         "ppo", "ppo, or gspo: one ratio a sequence, reduced by samples", kind=("ppo", "gspo")
@@ -39,7 +54,9 @@ OPTIONS = {
     "algo.kl.estimator": option("k1", "the estimate, held in +-10", kind=("k1", "k2", "k3")),
     "algo.kl.unbiased_gradient": option(False, "the loss's KL has the gradient min(ratio, 10) k1, whatever its value"),
     "algo.advantage.estimator": option(
-        "gae", "how the reward becomes an advantage; gae: it is given", kind=tuple(ESTIMATORS)
+        "group_norm",
+        "how the reward becomes an advantage; gae, OpenRLHF's own default, needs a critic: it is given",
+        kind=tuple(ESTIMATORS),
     ),
     "algo.advantage.gamma": option(1.0, "discount a position; only reinforce has one"),
     "algo.advantage.lambd": option(1.0, "GAE's lambda", ignored=True),
@@ -54,8 +71,10 @@ OPTIONS = {
         "mask", "outside the band: dropped, or held in it", kind=("mask", "clip")
     ),
     "algo.advantage.is_correction_gating": option("ratio", "the statistic", kind=tuple(GATES)),
-    "algo.advantage.is_correction_threshold": option([0.5, 5.0], "the band: low and high, or high alone"),
-    "reward.clip_range": option([-10.0, 10.0], "range that the shaped reward is held in"),
+    "algo.advantage.is_correction_threshold": option(
+        [0.5, 5.0], "the band: low and high, or high alone", form="HIGH | LOW,HIGH"
+    ),
+    "reward.clip_range": option([-10.0, 10.0], "range that the shaped reward is held in", form="LOW,HIGH"),
     "rewards_in": option(
         "double",
         "precision of group_norm: single gives groups of equal rewards advantages of ±59 (a bug)",
@@ -65,14 +84,14 @@ OPTIONS = {
     "batch_num_tokens": option(None, "tokens of the global batch: the divisor of a token mean"),
     "global_batch_size": option(None, "samples of the global batch: the divisor of a mean over samples"),
 }
+SHORT = Counter(name for option in OPTIONS for name in shortened(option))
 ALIASES = {
-    "dual_clip": "actor.dual_clip",
-    "policy_loss_type": "actor.policy_loss_type",
-    **{
-        name: f"algo.advantage.{name}"
-        for name in ("is_correction_level", "is_correction_mode", "is_correction_gating", "is_correction_threshold")
-    },
-}
+    name: option
+    for option in OPTIONS
+    for name in shortened(option)
+    if SHORT[name] == 1 and name not in OPTIONS and KEY_ALIASES.get(name) != "eps"
+} | {"eps_clip": "actor.eps_clip"}
+"""The end of an option's name, or its last two words with _ between them, where no other option's is the same."""
 
 
 def choose(options: Options, _version: Version) -> Chosen:
@@ -201,4 +220,5 @@ TRAINER = Trainer(
     zh="OpenRLHF 的策略损失",
     metrics=metrics,
     aliases=ALIASES,
+    replaced=MappingProxyType({"algo.advantage.estimator": "gae"}),
 )

@@ -24,8 +24,8 @@ class Option:
     ``defaults`` lists ``(since, value)`` in order of versions; the option exists from the first one on, and before
     ``until``. ``kind`` is what it takes: ``float``, ``int``, ``bool``, ``str``, ``list`` (of numbers), or the words it
     knows. ``ignored`` says that the trainer takes it and the loss of a given batch does not depend on it, ``optional``
-    that it takes nothing too, as an option does whose default is nothing. ``form`` is how a value is written, where its kind does
-    not say it; of a list (``LOW,HIGH``) it says how many numbers there are.
+    that it takes nothing too, as an option does whose default is nothing. ``form`` is how a value is written, where its
+    kind does not say it; of a list (``LOW,HIGH``) it says how many numbers there are.
     """
 
     defaults: tuple[tuple[str, Any], ...]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from grpo_calc.trainers.figures import per_token, token_mean, within
+from grpo_calc.trainers.figures import given, per_token, token_mean, within
 from grpo_calc.trainers.trainer import Chosen, Trainer, Version, option
 
 Options = Mapping[str, Any]
@@ -102,7 +102,7 @@ def metrics(worked: Any) -> dict[str, float]:
     if worked.has("kl"):
         logged["kl_loss"] = worked["kl"]
     if "logp_sampler" in worked.table.tokens:
-        difference = abs(worked["logp_old"] - worked.table.tokens["logp_sampler"])
+        difference = abs(worked["logp_old"] - given(worked, "logp_sampler"))
         logged["train_rollout_logprob_abs_diff"] = _reduced(worked, difference)
     if roles["sampler"] != "none":
         ratio, weight = per_token(worked, "mismatch"), per_token(worked, "sampler_weight")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from grpo_calc.trainers.figures import per_token
+from grpo_calc.trainers.figures import given, per_token
 from grpo_calc.trainers.trainer import Chosen, Trainer, Version, option
 
 Options = Mapping[str, Any]
@@ -17,7 +17,7 @@ AGGREGATIONS = {"token_mean": "token_mean", "prompt_mean": "completion_mean", "n
 BONUS = {"token_mean": "over_tokens", "prompt_mean": "over_completions", "none": "summed"}
 OPTIONS = {
     "cls": option("GRPOLoss", "CISPOLoss: the clipped surrogate alone, no log-prob, nothing detached", kind=CLASSES),
-    "clip_epsilon": option([0.2], "clip range on both sides, or below and above 1"),
+    "clip_epsilon": option([0.2], "clip range on both sides, or below and above 1", form="BOTH | LOW,HIGH"),
     "aggregation": option("token_mean", "how tokens are joined; none: the sum of them", kind=tuple(AGGREGATIONS)),
     "entropy_bonus": option(True, "the loss has an entropy term"),
     "entropy_coeff": option(0.01, "its coefficient"),
@@ -82,6 +82,7 @@ def metrics(worked: Any) -> dict[str, float]:
         logged["kl_to_inference"] = worked["old_kl"]
         logged["loss_kl_to_inference"] = worked.recipe.parameters["old_beta"] * worked["old_kl"]
     if worked.recipe.roles["entropy_bonus"] != "none":
+        given(worked, "entropy")
         logged["entropy"] = float((worked.table.masked or worked.table).tokens["entropy"].sum() / positions)
         logged["loss_entropy"] = -worked.recipe.parameters["entropy_coef"] * worked["entropy_bonus"]
     return logged

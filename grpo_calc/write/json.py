@@ -44,7 +44,12 @@ def write_json(
 
 def _recipe(worked: Worked) -> dict[str, object]:
     recipe = worked.recipe
-    return {"name": recipe.name, "parameters": dict(worked.parameters), "roles": dict(recipe.roles)}
+    return {
+        "name": recipe.name,
+        "parameters": dict(worked.parameters),
+        "roles": dict(recipe.roles),
+        **({"changed": dict(recipe.changes)} if recipe.changes else {}),
+    }
 
 
 def _sources(worked: Worked) -> dict[str, str]:

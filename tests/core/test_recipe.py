@@ -11,7 +11,7 @@ import grpo_calc as gc
 from grpo_calc.column import Level
 from grpo_calc.recipe import KEY_ALIASES, SPREAD_KEYS, VALUE_ALIASES, known_keys
 from grpo_calc.recipes import RECIPES
-from grpo_calc.roles import PARAMETERS, ROLES
+from grpo_calc.roles import ROLES
 from grpo_calc.say import Problem
 from tests.core.tables import random_arrays, random_table, table, with_parameters
 
@@ -177,16 +177,22 @@ def test_an_unknown_recipe_lists_the_known_ones() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "value"),
+    ("key", "value", "takes"),
     [
-        *(("eps_low", -0.1), ("eps_high", "wide"), ("ddof", 2), ("ddof", 0.5), ("beta", "nan"), ("beta", "inf")),
-        *(("beta", None), ("adv_eps", -1e-9), ("tie_tol", 2), ("max_length", 0)),
+        *(
+            ("eps_low", -0.1, "of at least 0"),
+            ("eps_high", "wide", "of at least 0"),
+            ("adv_eps", -1e-9, "of at least 0"),
+        ),
+        *(("ddof", 2, "0 or 1"), ("ddof", 0.5, "0 or 1"), ("tie_tol", 2, "from 0 to 1")),
+        *(("beta", "nan", "any number"), ("beta", "inf", "any number"), ("beta", None, "any number")),
+        ("max_length", 0, "greater than 0"),
     ],
 )
-def test_a_parameter_out_of_its_range_says_the_range(key: str, value: Any) -> None:
+def test_a_parameter_out_of_its_range_says_the_range(key: str, value: Any, takes: str) -> None:
     with pytest.raises(Problem, match=key) as raised:
         gc.recipe("grpo", **{key: value})
-    assert str(PARAMETERS[key][1]) in str(raised.value)
+    assert str(raised.value).endswith(takes)
 
 
 def test_a_recipe_is_immutable() -> None:

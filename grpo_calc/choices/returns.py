@@ -21,6 +21,7 @@ BASELINE: Choices = {
         "advantage": Use("reward_above", baseline="baseline"),
     },
     "given_baseline": {"advantage": Use("reward_above", baseline="baseline_reward")},
+    "virtual_best": {"advantage": Use("calibrated_advantage")},
     "best_margin": {"advantage": Use("best_margin")},
     "best_margin_std": {"advantage": Use("best_margin_scaled")},
     "reward_to_go": {"advantage": "reward_to_go"},

@@ -1,7 +1,7 @@
 """Advantages against other baselines: length-weighted (OPO), given (ReMax), only the best (pass@k); their factors."""
 
 from grpo_calc.column import Batch, Completion, Group, column, quantity
-from grpo_calc.ops import absolute, maximum, where
+from grpo_calc.ops import absolute, maximum, sqrt, where
 
 OPO = "OPO, arXiv:2505.23585, eq. 6"
 PASSK = "Pass@k as arXiv:2503.19595; verl 0.9.1, grpo_passk"
@@ -77,6 +77,27 @@ def best_margin_scaled(reward, group_best, group_second, scale):
     1.5
     """
     return where(reward >= group_best, (group_best - group_second) / scale, 0.0)
+
+
+@column("A", en="advantage", zh="优势", source="NGRPO, arXiv:2509.18851, advantage calibration")
+def calibrated_advantage(reward, group_mean, group_std, group_size, reward_high, ddof, adv_eps):
+    """The advantage in a group that has one more member, with the greatest reward there is; it does not learn itself.
+
+    Shape: one value a completion. Unit: none.
+    Equation: ``A = (R - m) / (s + eps)``, where ``m`` and ``s`` are mean and standard deviation of the group's rewards
+    and ``reward_high`` together; the squares about the group's own mean are moved to ``m``.
+    Errors: none raised; below 0 in a group whose rewards are all 0, and 0 where all are ``reward_high``.
+    Source: NGRPO, arXiv:2509.18851, advantage calibration.
+
+    >>> round(calibrated_advantage(0.0, 0.0, 0.0, 3.0, 1.0, 1.0, 0.0), 12)
+    -0.5
+    >>> calibrated_advantage(1.0, 1.0, 0.0, 3.0, 1.0, 1.0, 0.5)
+    0.0
+    """
+    mean = (group_size * group_mean + reward_high) / (group_size + 1)
+    square = maximum(group_size - ddof, 0.0) * group_std**2 + group_size * (group_mean - mean) ** 2
+    variance = (square + (reward_high - mean) ** 2) / (group_size + 1 - ddof)
+    return (reward - mean) / (sqrt(variance) + adv_eps)
 
 
 @column(

@@ -136,11 +136,13 @@ def test_the_loss_is_the_shared_sum_of_token_losses(recipe: Recipe) -> None:
     worked = gc.work(random_table(1), recipe)
 
     def by_token(name: str) -> np.ndarray:
-        level = worked.level(name)
+        level, table, values = worked.level(name), worked.table, worked[name]
         if level is Level.TOKEN:
-            return worked[name]
-        rows = worked[name] if level is Level.COMPLETION else np.full(worked.table.completion_count, worked[name])
-        return np.repeat(rows, np.diff(worked.table.token_offsets))
+            return values
+        if level is Level.BATCH:
+            return np.full(table.token_count, values)
+        rows = values if level is Level.COMPLETION else np.repeat(values, np.diff(table.group_offsets))
+        return np.repeat(rows, np.diff(table.token_offsets))
 
     assert worked.loss == pytest.approx(float((by_token("share") * by_token("token_loss")).sum()), rel=1e-13, abs=1e-14)
 

@@ -1,67 +1,49 @@
-"""Policy gradients with other baselines: OPO (2505.23585), pass@k (2503.19595), GPG (2504.02546)."""
+"""Policy gradients, other advantages: OPO (2505.23585), pass@k (2503.19595), GPG (2504.02546), MaxRL (2602.02710)."""
 
-from collections.abc import Callable
-
-import numpy as np
-import pytest
-
-import grpo_calc as gc
-from tests.core.tables import random_table
-from tests.reference.loops import Batch, agrees, batch, mean
-
-Advantages = Callable[[Batch], list[float]]
+from tests.reference.loops import Batch, answers, mean, reference
 
 
-def opo(batch: Batch) -> list[float]:
+def sequence_gradient(batch: Batch, advantages: list[float]) -> float:
+    """Minus the mean over answers of A log pi(answer)."""
+    return -mean([a * sum(one.new) for a, one in zip(advantages, answers(batch), strict=True)])
+
+
+@reference("opo")
+def opo(batch: Batch) -> float:
     """R less the mean reward of the group, each answer weighing as its length."""
     found = []
     for group in batch:
         lengths = [len(answer.new) for answer in group]
         baseline = sum(n * answer.reward for n, answer in zip(lengths, group, strict=True)) / sum(lengths)
         found += [answer.reward - baseline for answer in group]
-    return found
+    return sequence_gradient(batch, found)
 
 
-def pass_at_k(batch: Batch) -> list[float]:
-    """The best of the group less the best of the others: 0 for all but the best."""
+@reference("pass@k")
+def pass_at_k(batch: Batch) -> float:
+    """The best of the group less the best of the others: 0 for all but the best, and where there are no others."""
     found = []
     for group in batch:
         for i, answer in enumerate(group):
-            others = [other.reward for j, other in enumerate(group) if j != i]
-            best = max(answer.reward, *others)
-            found.append(best - max(others))
-    return found
+            others = [other.reward for j, other in enumerate(group) if j != i] or [answer.reward]
+            found.append(max(answer.reward, *others) - max(others))
+    return sequence_gradient(batch, found)
 
 
-def gpg(batch: Batch) -> list[float]:
-    """R less the group's mean, times B over the answers of groups whose rewards differ."""
+@reference("maxrl")
+def maxrl(batch: Batch) -> float:
+    """R less the group's mean, over that mean; 0 where no answer has a reward."""
+    found = []
+    for group in batch:
+        m = mean([answer.reward for answer in group])
+        found += [(answer.reward - m) / m if m else 0.0 for answer in group]
+    return sequence_gradient(batch, found)
+
+
+@reference("gpg")
+def gpg(batch: Batch) -> float:
+    """R less the group's mean, times B over the answers of groups whose rewards differ; the mean is over tokens."""
     moving = sum(len(group) for group in batch if len({answer.reward for answer in group}) > 1)
-    alpha = sum(len(group) for group in batch) / moving
-    return [alpha * (a.reward - mean([other.reward for other in group])) for group in batch for a in group]
-
-
-CASES: dict[str, tuple[Advantages, bool]] = {"opo": (opo, False), "gpg": (gpg, True)}
-
-
-@pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("seed", range(5))
-def test_objective(name: str, seed: int) -> None:
-    advantages, over_tokens = CASES[name]
-
-    def loss(batch: Batch) -> float:
-        answers = [answer for group in batch for answer in group]
-        sums = [a * sum(answer.new) for a, answer in zip(advantages(batch), answers, strict=True)]
-        count = sum(len(answer.new) for answer in answers) if over_tokens else len(answers)
-        return -sum(sums) / count
-
-    agrees(gc.recipe(name), seed, loss)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_pass_at_k(seed: int) -> None:
-    """A group of one has no other: it does not move."""
-    ours = gc.work(random_table(seed), gc.recipe("pass@k"))["advantage"]
-    groups = batch(seed)
-    found = iter(pass_at_k([group for group in groups if len(group) > 1]))
-    expected = [next(found) if len(group) > 1 else 0.0 for group in groups for _ in group]
-    np.testing.assert_allclose(ours, expected, rtol=1e-13, atol=1e-15)
+    alpha = len(answers(batch)) / moving
+    pairs = [(one, alpha * (one.reward - mean([o.reward for o in group]))) for group in batch for one in group]
+    return -mean([a * new for one, a in pairs for new in one.new])

@@ -88,7 +88,7 @@ def mean_entropy(entropy_total, kept_tokens):
     return entropy_total / maximum(kept_tokens, 1.0)
 
 
-@column("J+cH", latex=r"J+c\,\bar{\mathcal{H}}", en="objective with entropy bonus", zh="含熵奖励的目标", source=BONUS)
+@column("J_H", latex=r"J_{\mathcal{H}}", en="objective with entropy bonus", zh="含熵奖励的目标", source=BONUS)
 def objective_with_entropy(x, entropy_coef, entropy_bonus, entropy_steps):
     """An objective plus a coefficient times the mean entropy, over accumulated steps: to be raised.
 

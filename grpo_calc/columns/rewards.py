@@ -96,7 +96,7 @@ def known_batch_mean(reward: Completion, over) -> Batch:
     return over.known.mean(reward)
 
 
-@column("batch max-min R", latex=r"R_{\max}-R_{\min}", en="batch spread", zh="批内极差", source="grpo-calc")
+@column("range R batch", latex=r"\operatorname{range} R", en="batch spread", zh="批内极差", source="grpo-calc")
 def known_batch_spread(reward: Completion, over) -> Batch:
     """Largest minus smallest known reward of the batch."""
     return over.known.max(reward) - over.known.min(reward)
@@ -159,8 +159,8 @@ def advantage_std(x: Completion, ddof, over) -> Batch:
 
 
 @column(
-    "(A-mean)/std",
-    latex=r"\frac{A-\bar A}{\sigma_A+\varepsilon_A}",
+    "z(A)",
+    latex=r"z(A)",
     en="advantage, standardised over the batch",
     zh="批内标准化的优势",
     source="TRL 1.16, RLOOTrainer, normalize_advantages",

@@ -22,6 +22,8 @@ CLAMPED_PULL: Bindings = {
 SEQUENCE_PULL: Bindings = {
     "surrogate_gradient": "slope",
     "policy_gradient": Use("sequence_pull"),
+    "completion_slope": Use("completion_slope", shared_slope="weighted_slope"),
+    "weighted_slope": Use("shared_slope"),  # in log s: not yet the gradient
     "kl_through_ratio": Use("mean_within", x="token_kl"),
     "proxy_through_ratio": "kl_proxy_slope",
     "own_proxy_slope": Use("sequence_slope", slope="kl_proxy_slope"),

@@ -31,6 +31,13 @@ quantity(
     zh="token 损失（策略部分）对 log r 的斜率",
 )
 quantity("policy_gradient", "-dS", latex=r"-\partial S", en="policy part of the gradient", zh="梯度的策略部分")
+quantity(
+    "weighted_slope",
+    "w d(-min)",
+    latex=r"w_t\,\partial(-\min)",
+    en="weighted slope in log r",
+    zh="对 log r 的加权斜率",
+)
 quantity("kl_share", "share", latex="w_t", en="share of a token's KL", zh="token KL 的权重")
 
 

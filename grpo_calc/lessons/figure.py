@@ -55,8 +55,8 @@ class Vector(NamedTuple):
 class Lesson(NamedTuple):
     """A built-in input: its table, its recipe's name, the figures it is checked by, and what is said about it.
 
-    ``status``, ``facts`` (of the example), ``audit`` (of its source) and ``tables`` (the source's, in short) are keys of
-    sentences; :meth:`text` says one. ``vectors`` has one entry a row where log-probs come from logits.
+    ``status``, ``facts`` (of the example), ``audit`` (of its source) and ``tables`` (the source's, in our words) are
+    keys of sentences; :meth:`text` says one. ``vectors`` has one entry a row where log-probs come from logits.
     """
 
     name: str

@@ -9,7 +9,7 @@ from openpyxl.utils import get_column_letter
 from grpo_calc.column import label
 from grpo_calc.say import say
 from grpo_calc.write.workbook.loss import LossSheet, PrintedFigure, agreement, met_formula
-from grpo_calc.write.workbook.paged import Paged
+from grpo_calc.write.workbook.paged import FIRST, PAGE, Paged
 from grpo_calc.write.workbook.pen import Pen
 from grpo_calc.write.workbook.styles import COLOURS, INK, PALE, SUBTITLE, THIN, Look, head
 
@@ -60,9 +60,11 @@ class Card:
                 SUBTITLE.but(across="right", size=8),
             )
             row += 1
+        check = self.paged.letters["check"]
+        own = f"{PAGE}!{check}{FIRST}:{check}{self.paged.last}"
         badge = Look(ink=COLOURS["check"][0], fill=COLOURS["check"][1], bold=True, size=12, across="center")
         pen.band(f"{letters[0]}{row + 1}:{letters[-1]}{row + 1}", badge)
-        pen.formula(f"{letters[0]}{row + 1}", self.loss.badge(), say("workbook.badge_right", self.lang), badge)
+        pen.formula(f"{letters[0]}{row + 1}", self.loss.badge(own), say("workbook.badge_right", self.lang), badge)
         pen.sheet.merge_cells(f"{letters[0]}{row + 1}:{letters[-1]}{row + 1}")
         words = say("workbook.with_kl" if self.paged.has("kl") else "workbook.without_kl", self.lang)
         pen.merged(

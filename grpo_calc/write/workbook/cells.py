@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache, partial
-from xml.sax.saxutils import escape
 
 from grpo_calc.say import say
 from grpo_calc.write.workbook.formulas import check_formula, edited_formula, spread_formula, step_formula
@@ -28,7 +27,7 @@ from grpo_calc.write.workbook.styles import (
     Palette,
     body,
 )
-from grpo_calc.write.workbook.text import clean, in_cell, looks_like_a_formula
+from grpo_calc.write.workbook.text import clean, in_cell, in_xml, looks_like_a_formula
 
 LIVE, VALUE, UNDEFINED, BLANK = "live", "value", "undefined", "blank"
 """A formula with its value; a value alone; a marked text where the value is undefined; nothing."""
@@ -38,7 +37,8 @@ class Pieces:
     """The pieces of one sheet's row. ``formats`` gives the number format of each field that holds numbers."""
 
     def __init__(self, layout: Layout, sheet: Sheet, palette: Palette, formats: Mapping[str, str], lang: str) -> None:
-        self.layout, self.sheet, self.palette, self.formats, self.lang = layout, sheet, palette, formats, lang
+        self.layout, self.sheet, self.palette, self.lang = layout, sheet, palette, lang
+        self._looks = {field.key: field_look(field, formats.get(field.key, "General")) for field in sheet.fields}
         # Every style is asked for now: rows are made after openpyxl has saved the book and its list of styles.
         self._cells = {
             (field.key, variant): self._cell(field, variant)
@@ -67,7 +67,7 @@ class Pieces:
 
     def _cell(self, field: Field, variant: str) -> str:
         """The template of one cell."""
-        look = self.look(field)
+        look = self._looks[field.key]
         start = f'<c r="{field.letter}{OWN}"'
         if variant == BLANK:
             return f'{start} s="{self.number(look)}"/>%.0s'
@@ -75,18 +75,14 @@ class Pieces:
             return f'{start} t="inlineStr" s="%s</t></is></c>'
         if variant == UNDEFINED and field.kind in ("step", "spread", "frozen"):
             marked = self.number(look.but(italic=True, format="General", across="center"))
-            text = escape(say("cli.undefined", self.lang))
+            text = in_xml(say("cli.undefined", self.lang))
             return f'{start} s="{marked}" t="inlineStr"><is><t>{text}</t></is></c>%.0s'
-        formula = self.formula(field, undefined=variant == UNDEFINED) if variant != VALUE else ""
+        formula = "" if variant == VALUE else self.formula(field, undefined=variant == UNDEFINED)
         if not formula:
-            stale = (
-                look
-                if field.kind not in ("input", "step", "spread") or variant != VALUE
-                else STALE.but(format=look.format)
-            )
-            return f'{start} s="{self.number(stale)}"><v>%s</v></c>'
+            alone = field.computed or (field.kind == "input" and variant == VALUE)
+            return f'{start} s="{self.number(STALE.but(format=look.format) if alone else look)}"><v>%s</v></c>'
         kind = ' t="str"' if field.kind == "check" else ""
-        return f'{start} s="{self.number(look)}"{kind}><f>{escape(formula).replace("%", "%%")}</f><v>%s</v></c>'
+        return f'{start} s="{self.number(look)}"{kind}><f>{in_xml(formula).replace("%", "%%")}</f><v>%s</v></c>'
 
     def formula(self, field: Field, *, undefined: bool = False) -> str:
         """The field's formula as a template of row numbers; empty where it has none."""
@@ -99,10 +95,6 @@ class Pieces:
         if field.kind == "check":
             return check_formula(self.layout, self.sheet, self.lang, undefined=undefined)
         return ""
-
-    def look(self, field: Field) -> Look:
-        """How the field's live cells look."""
-        return field_look(field, self.formats.get(field.key, "General"))
 
     def number(self, look: Look) -> int:
         """The style's number in the book."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from grpo_calc.plan import Plan
-from grpo_calc.sym import Apply, Name, Number, Sym, excel, names
+from grpo_calc.sym import Apply, Name, Number, Sym, excel, excel_number, names
 from grpo_calc.write.workbook.charts import Range
 from grpo_calc.write.workbook.extent import FIRST_ROW
 from grpo_calc.write.workbook.layout import Layout
@@ -20,6 +20,8 @@ from grpo_calc.write.workbook.pen import Pen
 from grpo_calc.write.workbook.styles import FROZEN, KEY, Look
 
 GRID = 33
+NO_ADVANTAGE = 1e-9
+"""A smaller advantage is taken for 0: programs round such a one differently."""
 CLIP_RANGE = {"eps_low", "eps_high"}
 TRIPLE = ("ratio", "advantage", "token_objective")
 
@@ -50,6 +52,10 @@ class Numbered:
     cells: Sequence[str]
     numbers: Sequence[float]
 
+    def at(self, places: Sequence[int]) -> Numbered:
+        """Those at some places."""
+        return Numbered([self.cells[place] for place in places], [self.numbers[place] for place in places])
+
 
 @dataclass(frozen=True)
 class Points:
@@ -58,6 +64,11 @@ class Points:
     ratio: Numbered
     advantage: Numbered
     objective: Numbered
+
+    def with_advantage(self) -> Points:
+        """The points that say something: those with an advantage, all where none has one."""
+        said = [place for place, advantage in enumerate(self.advantage.numbers) if abs(advantage) >= NO_ADVANTAGE]
+        return Points(*(each.at(said) for each in (self.ratio, self.advantage, self.objective))) if said else self
 
 
 Drawn = tuple[Range, Range]
@@ -157,9 +168,12 @@ class ChartData:
             )
             for side in (1.0, -1.0)
         )
+        points = points.with_advantage()
         token_x = self.column("r", points.ratio)
         rows = list(zip(points.advantage.cells, points.objective.cells, strict=True))
         numbers = zip(points.advantage.numbers, points.objective.numbers, strict=True)
-        scaled = [0.0 if abs(a) < 1e-9 else objective / abs(a) for a, objective in numbers]
-        token_y = self.column("min/|A|", Numbered([f"IF(ABS({a})<1E-9,0,{o}/ABS({a}))" for a, o in rows], scaled))
+        scaled = [0.0 if abs(a) < NO_ADVANTAGE else objective / abs(a) for a, objective in numbers]
+        token_y = self.column(
+            "min/|A|", Numbered([f"IF(ABS({a})<{excel_number(NO_ADVANTAGE)},0,{o}/ABS({a}))" for a, o in rows], scaled)
+        )
         return (x, up), (x, down), (token_x, token_y)

@@ -90,6 +90,9 @@ def forecast(worked: Worked, *, live_rows: int = LIVE_ROWS, keep_masked: bool = 
         )
     if live_rows > EXCEL_ROWS - FIRST_ROW + 1:
         notes.append(note("workbook.excel_rows", most=EXCEL_ROWS - FIRST_ROW + 1))
+    alone = [step.name for step in worked.plan.steps if not step.column.live]
+    if alone:
+        notes.append(note("workbook.values_alone", names=", ".join(alone)))
     if part.listed_completions < table.completion_count:
         notes.append(note("workbook.cut", listed=part.listed_completions, count=table.completion_count))
     return tuple(notes)

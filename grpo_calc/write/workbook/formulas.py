@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from grpo_calc.column import Level
 from grpo_calc.over import BELOW
@@ -74,15 +74,20 @@ def edited_total(layout: Layout, level: Level) -> str:
     return f"SUM({TITLES[level]}!{letter}{FIRST_ROW}:{letter}{FIRST_ROW + layout.count(level) - 1})"
 
 
-def agrees(live: str, frozen: str) -> str:
-    """Whether a live cell agrees with a frozen one, within the named tolerance."""
-    return f"ABS({live}-{frozen})<={TOLERANCE}*MAX(1,ABS({frozen}))"
+def agrees(*pairs: tuple[str, str]) -> str:
+    """Whether live cells agree with frozen ones, within the named tolerance of the largest.
+
+    >>> agrees(("A1", "B1"), ("A2", "B2"))
+    'MAX(ABS(A1-B1),ABS(A2-B2))<=check_tol*MAX(1,ABS(B1),ABS(B2))'
+    """
+    off = ",".join(f"ABS({live}-{frozen})" for live, frozen in pairs)
+    sizes = ",".join(f"ABS({frozen})" for _, frozen in pairs)
+    return f"{off if len(pairs) == 1 else f'MAX({off})'}<={TOLERANCE}*MAX(1,{sizes})"
 
 
-def verdict(edited: Iterable[str], agreements: Sequence[str], lang: str) -> str:
-    """The check: edited, else a tick where everything agrees, else a cross; an error counts as a cross."""
-    both = agreements[0] if len(agreements) == 1 else f"AND({','.join(agreements)})"
-    right = f'IF(IFERROR({both},FALSE),"{TICK}","{CROSS}")'
+def verdict(edited: Iterable[str], agreement: str, lang: str) -> str:
+    """The check: edited, else a tick where it agrees, else a cross; an error counts as a cross."""
+    right = f'IF(IFERROR({agreement},FALSE),"{TICK}","{CROSS}")'
     terms = "+".join(edited)
     return f'IF({terms}>0,"{edited_word(lang)}",{right})' if terms else right
 
@@ -94,15 +99,13 @@ def edited_word(lang: str) -> str:
 
 def check_formula(layout: Layout, sheet: Sheet, lang: str, *, undefined: bool = False) -> str:
     """The check of any row of a sheet; an undefined cell holds a text, which is compared as it is."""
-    agreements = []
+    pairs = []
     for field in sheet.of_kind("frozen"):
-        frozen = f"{field.letter}{OWN}"
-        if field.of == "sum":
-            live = f"SUM({sheet.computed[0].letter}{OWN}:{sheet.computed[-1].letter}{OWN})"
-            agreements.append(agrees(live, frozen))
-        else:
-            live = f"{sheet.letters[field.of]}{OWN}"
-            numbers = agrees(live, frozen)
-            agreements.append(f"IF(ISNUMBER({frozen}),{numbers},{live}={frozen})" if undefined else numbers)
+        total = f"SUM({sheet.computed[0].letter}{OWN}:{sheet.computed[-1].letter}{OWN})"
+        pairs.append((total if field.of == "sum" else f"{sheet.letters[field.of]}{OWN}", f"{field.letter}{OWN}"))
+    agreement = agrees(*pairs)
+    if undefined:
+        each = [f"IF(ISNUMBER({frozen}),{agrees((live, frozen))},{live}={frozen})" for live, frozen in pairs]
+        agreement = f"AND({','.join(each)})"
     terms = edits(layout, sheet.reach, sheet.level)
-    return verdict([*terms, *([sheet_edits(sheet)] if sheet.reach.parameters else [])], agreements, lang)
+    return verdict([*terms, *([sheet_edits(sheet)] if sheet.reach.parameters else [])], agreement, lang)

@@ -204,6 +204,19 @@ def refused(worksheet: Worksheet, cells: str, lang: str) -> None:
     worksheet.add_data_validation(rule)
 
 
+def linked(worksheet: Worksheet, cells: str, lang: str) -> None:
+    """Cells that repeat another sheet's: whoever types there is told where to."""
+    rule = DataValidation(
+        type="custom",
+        formula1="FALSE",
+        showErrorMessage=True,
+        errorTitle="grpo-calc",
+        error=say("workbook.linked", lang),
+    )
+    rule.add(cells)
+    worksheet.add_data_validation(rule)
+
+
 def legend(lang: str) -> str:
     """What the colours of a check mean, in one line."""
     return say("workbook.legend", lang, tick=TICK, cross=CROSS, edited=edited_word(lang))

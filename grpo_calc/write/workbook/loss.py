@@ -99,13 +99,14 @@ class LossSheet:
         paper(worksheet, tall=1)
         return names
 
-    def badge(self) -> str:
-        """The formula of the book's own verdict: are all checks of all sheets ticks?"""
+    def badge(self, *more: str) -> str:
+        """The formula of the book's own verdict: are all checks of all sheets, and of some more cells, ticks?"""
         areas = [
             f"{sheet.title}!{letter}{FIRST_ROW}:{letter}{FIRST_ROW + self._live(level) - 1}"
             for level, sheet in self.layout.sheets.items()
             if (letter := sheet.letters.get("check")) and self._live(level)
         ]
+        areas += more
         if self.layout.batch_rows:
             areas.append(f"{TITLES[Level.BATCH]}!F{FIRST_ROW}:F{FIRST_ROW + len(self.layout.batch_rows) - 1}")
         crosses, edited = (
@@ -175,7 +176,7 @@ class LossSheet:
     def _check(self, step: Step, row: int) -> str:
         found = reach(self.layout.plan, [step.name], Level.BATCH)
         terms = [edited_parameter(self.layout, name) for name in recipe_order(self.layout, found.parameters)]
-        return verdict([*edits(self.layout, found, Level.BATCH), *terms], [agrees(f"C{row}", f"E{row}")], self.lang)
+        return verdict([*edits(self.layout, found, Level.BATCH), *terms], agrees((f"C{row}", f"E{row}")), self.lang)
 
     # -- a lesson's printed figures, and the notes -------------------------------------------------------------------
 

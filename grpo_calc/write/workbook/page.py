@@ -14,7 +14,8 @@ from grpo_calc.over import Symbolic
 from grpo_calc.say import say
 from grpo_calc.sym import Name, excel, plain
 from grpo_calc.write.workbook.card import Card
-from grpo_calc.write.workbook.heads import check_colours, paper, tint
+from grpo_calc.write.workbook.formulas import CROSS, TICK, TOLERANCE
+from grpo_calc.write.workbook.heads import check_colours, linked, paper, tint
 from grpo_calc.write.workbook.layout import OWN
 from grpo_calc.write.workbook.loss import LossSheet, PrintedFigure
 from grpo_calc.write.workbook.paged import FIRST, Paged, Shown
@@ -81,9 +82,13 @@ class Page:
                 CLIPPED_TINT,
                 CLIPPED_INK,
             )
+        for shown in self.columns:
+            if shown.stage != "check" and (shown.stage == "row" or self.paged.linked(shown)):
+                linked(worksheet, f"{shown.letter}{FIRST}:{shown.letter}{self.last}", self.lang)
         check_colours(worksheet, f"{self.letters['check']}{FIRST}:{self.letters['check']}{self.last}", self.lang)
         worksheet.sheet_view.showGridLines = False
-        worksheet.freeze_panes = f"A{FIRST}"
+        ids = sum(1 for shown in self.columns if shown.stage == "row")
+        worksheet.freeze_panes = f"{self.columns[ids].letter}{FIRST}"
         worksheet.print_area = f"A1:{self.columns[-1].letter}{below + TALL - 1}"
         paper(worksheet, tall=1)
         return below
@@ -118,7 +123,10 @@ class Page:
             if step is not None:
                 tip = f"{symbol} = {plain(step.expression, lambda key: label(key).symbol)}"
                 source = say("workbook.tip_source", self.lang, source=step.column.source)
-                pen.tip(f"{shown.letter}{SYMBOL}", f"{symbol}: {name} ({shown.lead})\n{tip}\n{source}")
+                whole = say("workbook.tip_cell", self.lang, row=FIRST, formula=f"={self.paged.formula(shown, 0)}")
+                said = f"{symbol}: {name} ({shown.lead})\n{tip}\n{whole}\n{source}"
+                pen.tip(f"{shown.letter}{SYMBOL}", said)
+                pen.tip(f"{shown.letter}{FORMULA}", said)
             pen.text(
                 f"{shown.letter}{FORMULA}",
                 self._first_formula(shown),
@@ -131,7 +139,7 @@ class Page:
             pen.sheet.row_dimensions[row].height = height
 
     def _words(self, shown: Shown) -> tuple[str, str]:
-        fixed = {"row": "#", "completion_id": "i", "token": "token", "numpy": "NumPy", "check": "✓"}
+        fixed = {"row": "#", "group_id": "g", "completion_id": "i", "token": "token", "numpy": "NumPy", "check": "✓"}
         if shown.name in fixed:
             key = {"numpy": "numpy_loss", "token": "name_token"}.get(shown.name, f"name_{shown.name}")
             return fixed[shown.name], say(f"workbook.{key}", self.lang)
@@ -147,12 +155,14 @@ class Page:
             return say("workbook.frozen", self.lang)
         if shown.name == "check":
             return "|Δ| ≤ tol"
-        return _short(f"={self.paged.formula(shown, 0)}")
+        return _short(self.paged.first_formula(shown))
 
     def _width(self, shown: Shown) -> float:
         table = self.layout.part.table
         if shown.name == "row":
             return 4.5
+        if shown.name == "group_id":
+            return min(max(6.0, *(width(str(i)) + 1.5 for i in table.group_id)), 12)
         if shown.name == "completion_id":
             return min(max(9.0, *(width(str(i)) + 1.5 for i in table.completion_id)), 14)
         if shown.name == "token":
@@ -174,12 +184,19 @@ class Page:
                     cell, int(table.row[place]), KEY.but(size=10, italic=False, line=THIN, format=WHOLE, above=above)
                 )
             elif shown.stage == "row":
-                text = table.completion_id[completion] if shown.name == "completion_id" else table.texts["token"][place]
+                text = self._id(shown.name, place)
                 pen.text(cell, text, TEXT.but(line=THIN, above=above, size=11))
             elif shown.stage == "check":
                 self._checked(shown, cell, place, above)
             else:
                 self._number(shown, cell, place, above)
+
+    def _id(self, name: str, place: int) -> str:
+        table = self.layout.part.table
+        completion = int(table.completion_of_token[place])
+        if name == "group_id":
+            return table.group_id[int(table.group_of_completion[completion])]
+        return table.completion_id[completion] if name == "completion_id" else table.texts["token"][place]
 
     def _number(self, shown: Shown, cell: str, place: int, above: str) -> None:
         numbers = self.numbers[shown.lead]
@@ -193,6 +210,8 @@ class Page:
         )
         if shape == DOT:
             look = look.but(across="center", bold=True, ink=DOT_INK, size=12)
+        if self.paged.linked(shown):  # nothing to type into
+            look = look.but(ink=PALE, italic=True, fill="" if shown.stage == "inputs" else look.fill)
         self.pen.valued(cell, self.paged.formula(shown, place), float(numbers[place]), look)
 
     def _checked(self, shown: Shown, cell: str, place: int, above: str) -> None:
@@ -200,10 +219,14 @@ class Page:
         own = self.paged.marks[place][OWN]
         look = body("check", size=11, above=above)
         if shown.name == "check":
+            there, loss = f"Tokens!{sheet.letters['check']}{own}", self.letters[self.layout.plan.leads["token_loss"]]
+            here, frozen = f"{loss}{FIRST + place}", f"{self.letters['numpy']}{FIRST + place}"
+            near = f"ABS({here}-{frozen})<={TOLERANCE}*MAX(1,ABS({frozen}))"
+            agree = f"IFERROR(IF(ISNUMBER({frozen}),{near},{here}={frozen}),FALSE)"
             self.pen.formula(
                 cell,
-                f"Tokens!{sheet.letters['check']}{own}",
-                "✓",
+                f'IF({there}="{TICK}",IF({agree},"{TICK}","{CROSS}"),{there})',
+                TICK,
                 look.but(ink=COLOURS["check"][0], bold=True, across="center"),
             )
             return
@@ -220,9 +243,13 @@ class Page:
         pen, row = self.pen, self.last + 1
         total = Look(bold=True, size=10, above=f"medium {PALE}")
         pen.band(f"A{row}:{self.columns[-1].letter}{row}", total)
-        pen.text(f"A{row}", say("workbook.mean_over_tokens", self.lang), total.but(across="left", size=9))
+        plain_mean = not self._mean_is_loss()
+        words = "plain_token_mean" if plain_mean else "mean_over_tokens"
+        pen.text(f"A{row}", say(f"workbook.{words}", self.lang), total.but(across="left", size=9))
         for shown in self.columns:
             if shown.stage not in ("ratio", "surrogate", "kl", "loss"):
+                continue
+            if plain_mean and shown.lead in map(self.layout.plan.leads.get, ("token_objective", "token_loss")):
                 continue
             numbers = self.numbers[shown.lead]
             area = f"{shown.letter}{FIRST}:{shown.letter}{self.last}"
@@ -233,6 +260,16 @@ class Page:
                 shape = "0%" if shape == DOT else _finer(shape, value)
                 pen.formula(f"{shown.letter}{row}", mean, value, total.but(format=shape))
         pen.sheet.row_dimensions[row].height = 24
+
+
+    def _mean_is_loss(self) -> bool:
+        """Whether the plain mean over tokens is how the loss is reduced."""
+        offsets, plan = self.layout.part.table.token_offsets, self.layout.plan
+        one_each = bool((np.diff(offsets) == 1).all())
+        if plan.recipe.roles["reduction"] != "token_mean" and not one_each:
+            return False
+        mean, loss = np.mean(self.numbers[plan.leads["token_loss"]]), self.numbers.get(plan.leads.get("loss", ""))
+        return loss is None or bool(np.isclose(mean, loss, rtol=1e-9, atol=1e-12, equal_nan=True))
 
 
 def _finer(shape: str, mean: float) -> str:

@@ -15,6 +15,7 @@ from grpo_calc.write.workbook.cells import BLANK, LIVE, UNDEFINED, VALUE, Pieces
 from grpo_calc.write.workbook.extent import FIRST_ROW
 from grpo_calc.write.workbook.formulas import TICK
 from grpo_calc.write.workbook.layout import COMPLETION, FIRST, GROUP, LAST, NEXT, OWN, Field, Layout, Sheet
+from grpo_calc.write.workbook.text import in_xml
 from grpo_calc.write.workbook.values import BLOCK, Block, Values
 
 Texts = Callable[[Field], Sequence[str]]
@@ -107,6 +108,7 @@ class _Filler:
         """The values of each row's cells, spelled."""
         spellings = {name: spelled(columns[name]) for name in columns if name in self.sheet.letters}
         lists: list[Sequence[str]] = []
+        ticked = in_xml(TICK)
         for field in self.sheet.fields:
             if field.kind in ("number", "text", "mask"):
                 lists.append(texts(field))
@@ -117,7 +119,7 @@ class _Filler:
             elif field.of == "sum":
                 lists.append(spelled(row_sums(self.sheet, columns, count)))
             else:
-                lists.append([TICK if field.kind == "check" else "0"] * count)
+                lists.append([ticked if field.kind == "check" else "0"] * count)
         return list(zip(*lists, strict=True))
 
     def states(self, columns: Mapping[str, Any], count: int) -> dict[int, dict[str, str]]:

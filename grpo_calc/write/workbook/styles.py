@@ -124,6 +124,7 @@ class Palette:
         self.lang, self.font = lang, FONTS[lang]
         self._scratch: Any = book.create_sheet("looks")
         self._made: dict[Look, Any] = {}
+        self._numbers: dict[Look, int] = {}
 
     def style(self, look: Look) -> Any:
         """The style array of a look, for a cell."""
@@ -145,9 +146,11 @@ class Palette:
 
     def number(self, look: Look) -> int:
         """The number of a look in the book's list of styles."""
-        cell = self._scratch.cell(1, 1)
-        cell._style = copy(self.style(look))  # noqa: SLF001
-        return int(cell.style_id)
+        if look not in self._numbers:
+            cell = self._scratch.cell(1, 1)
+            cell._style = copy(self.style(look))  # noqa: SLF001
+            self._numbers[look] = int(cell.style_id)
+        return self._numbers[look]
 
     def close(self, book: Workbook) -> None:
         """Take the scratch sheet away."""

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from batches import batch
+from held import agree, keys_of
 from recalc import Cells, Edits, column, edited, formualizer, read
-from test_live import agree, keys_of
 
 import grpo_calc as gc
 

@@ -15,10 +15,6 @@ from grpo_calc.write.workbook.extent import extent
 FIRST = 6
 
 
-def rows(worked: gc.Worked, name: str) -> list[float]:
-    return np.atleast_1d(worked[name]).tolist()
-
-
 def test_the_first_completions_that_fit_are_live_and_the_rest_are_values(tmp_path: Path) -> None:
     worked = gc.work(batch(1), "grpo")
     notes = gc.write_workbook(worked, tmp_path / "book.xlsx", live_rows=16)
@@ -30,9 +26,8 @@ def test_the_first_completions_that_fit_are_live_and_the_rest_are_values(tmp_pat
     keys = letters(values["Completions"])
     live = range(FIRST, FIRST + part.completions)
     rest = range(FIRST + part.completions, FIRST + worked.table.completion_count)
-    for name in ("advantage", "completion_loss", "mean_ratio"):
-        numbers = rows(worked, name)
-        assert column(values["Completions"], keys[name], [*live, *rest]) == numbers
+    for name in ("advantage", "completion_loss", "share"):
+        assert column(values["Completions"], keys[name], [*live, *rest]) == worked[name].tolist()
         assert all(f"{keys[name]}{row}" not in formulas["Completions"] for row in rest)
     assert all(f"{keys['advantage']}{row}" in formulas["Completions"] for row in live)
     listed = [cell for cell in values["Tokens"] if cell[0] == "A" and cell[1:].isdigit() and int(cell[1:]) >= FIRST]

@@ -54,6 +54,7 @@ class Language(enum.StrEnum):
 File = Annotated[str | None, typer.Argument(metavar="[FILE]", show_default=False)]
 RecipeName = Annotated[str | None, typer.Option("--recipe", metavar="NAME", show_default=False)]
 Settings = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", show_default=False)]
+Config = Annotated[Path | None, typer.Option("--config", metavar="FILE", show_default=False)]
 Mapping = Annotated[list[str] | None, typer.Option("--map", metavar="NAME=COLUMN", show_default=False)]
 Sheet = Annotated[str | None, typer.Option("--sheet", metavar="NAME", show_default=False)]
 OnPolicy = Annotated[bool, typer.Option("--on-policy", show_default=False)]
@@ -165,6 +166,7 @@ def table(
     file: File = None,
     recipe: RecipeName = None,
     settings: Settings = None,
+    config: Config = None,
     format: Formats = Format.TABLE,  # noqa: A002
     columns: Annotated[str | None, typer.Option("--columns", metavar="A,B,C", show_default=False)] = None,
     level: Annotated[Rows | None, typer.Option("--level", metavar="LEVEL", show_default=False)] = None,
@@ -176,7 +178,7 @@ def table(
     debug: Debug = False,  # noqa: ARG001  (Command reads it)
 ) -> None:
     """Show every column of the loss."""
-    worked, lesson = _worked(file, recipe, settings, mapping, sheet, on_policy, lang)
+    worked, lesson = _worked(file, recipe, settings, config, mapping, sheet, on_policy, lang)
     from grpo_calc.write.show import show
 
     chosen = [name.strip() for name in columns.split(",")] if columns else None
@@ -191,6 +193,7 @@ def sheet(
     live_rows: Annotated[int, typer.Option("--live-rows", min=0)] = 20_000,
     recipe: RecipeName = None,
     settings: Settings = None,
+    config: Config = None,
     lang: Lang = None,
     mapping: Mapping = None,
     sheet: Sheet = None,
@@ -199,7 +202,7 @@ def sheet(
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Write a workbook of live formulas."""
-    worked, lesson = _worked(file, recipe, settings, mapping, sheet, on_policy, lang)
+    worked, lesson = _worked(file, recipe, settings, config, mapping, sheet, on_policy, lang)
     from grpo_calc.write.workbook import write_workbook
 
     path = output or _beside(file, lesson)
@@ -227,6 +230,7 @@ def explain(
     token: Annotated[int, typer.Option("--token", metavar="N", min=1)] = 1,
     recipe: RecipeName = None,
     settings: Settings = None,
+    config: Config = None,
     lang: Lang = None,
     mapping: Mapping = None,
     sheet: Sheet = None,
@@ -234,7 +238,7 @@ def explain(
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Show how one token is worked."""
-    worked, lesson = _worked(file, recipe, settings, mapping, sheet, on_policy, lang)
+    worked, lesson = _worked(file, recipe, settings, config, mapping, sheet, on_policy, lang)
     from grpo_calc.write.explained import write_explained
 
     write_explained(worked, token, _stdout(), lang=_spoken(lang), lesson=lesson)
@@ -259,6 +263,7 @@ def _worked(
     file: str | None,
     name: str | None,
     settings: list[str] | None,
+    config: Path | None,
     mapping: list[str] | None,
     sheet: str | None,
     on_policy: bool,
@@ -266,6 +271,7 @@ def _worked(
 ) -> "tuple[Worked, Lesson | None]":
     """The table of FILE worked by its recipe, as the options say; and the lesson, if FILE is one."""
     from grpo_calc.recipes import recipe
+    from grpo_calc.trainers.config import configured
     from grpo_calc.work import work
 
     lesson = _lesson(file, lang)
@@ -276,7 +282,8 @@ def _worked(
 
         assert file is not None
         given = read(file, map=_pairs(mapping, "map"), sheet=sheet, on_policy=on_policy)
-    worked = work(given, recipe(name or (lesson.recipe if lesson else "grpo"), **_pairs(settings, "set")))
+    chosen = recipe(name or (lesson.recipe if lesson else "grpo"))
+    worked = work(given, configured(chosen, config, _pairs(settings, "set")))
     for note in worked.notes:
         _tell_user(lang, "cli.note", text=note.text(_spoken(lang)))
     return worked, lesson

@@ -36,7 +36,7 @@ LAW: dict[str, set[str]] = {
     "read": {"table", "say"},
     "lessons": {"read", "table", "say"},
 }
-LAW["write"] = LAW["doctor"] = {"work", "lessons"} | LAW["work"] | LAW["plan"]
+LAW["write"] = LAW["doctor"] = {"work", "lessons", "trainers"} | LAW["work"] | LAW["plan"]
 LAW["cli"] = set(LAW)
 LAW["__init__"] = set(LAW) - {"cli"}
 LAW["__main__"] = {"cli"}

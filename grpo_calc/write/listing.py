@@ -5,13 +5,17 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Mapping, Sequence
-from typing import TextIO
+from typing import Any, TextIO
 
 from grpo_calc.column import catalogue, formula, formula_latex
 from grpo_calc.lessons import LESSONS, lesson
+from grpo_calc.recipe import Recipe
 from grpo_calc.recipes import GRPO, RECIPES
 from grpo_calc.say import cited, say
 from grpo_calc.sym import excel
+from grpo_calc.trainers import NAMES
+from grpo_calc.trainers import trainer as known_trainer
+from grpo_calc.trainers.trainer import Trainer, parsed
 
 Record = Mapping[str, str]
 
@@ -37,20 +41,52 @@ def columns() -> list[Record]:
 
 
 def recipes() -> list[Record]:
-    """Every recipe: its choices and parameters, written as ``--set`` takes them, and its source."""
+    """Every recipe: choices and parameters as ``--set`` takes them; then every trainer, a row for versions alike."""
+    return [*(_recipe(row) for row in RECIPES.values()), *trainers()]
+
+
+def trainers() -> list[Record]:
+    """Every trainer: a row for each range of versions with the same options and defaults, told by its last one."""
     return [
-        {
-            "key": name,
-            "en": recipe.en,
-            "zh": recipe.zh,
-            "roles": " ".join(f"{role}={choice}" for role, choice in recipe.told.items()),
-            "parameters": " ".join(
-                f"{key}={value:g}" for key, value in recipe.parameters.items() if _told_of(key, value)
-            ),
-            "source": recipe.source,
-        }
-        for name, recipe in RECIPES.items()
+        _recipe(
+            trainer.recipe(version),
+            versions=first if first == version else f"{first} - {version}",
+            options=" ".join(f"{name}={_option(value)}" for name, value in options.items()),
+        )
+        for trainer in map(known_trainer, NAMES)
+        for first, version, options in version_ranges(trainer)
     ]
+
+
+def version_ranges(trainer: Trainer) -> list[tuple[str, str, dict[str, Any]]]:
+    """The first and the last of versions with the same options and defaults, and these; not what no loss depends on."""
+    ranges: list[tuple[str, str, dict[str, Any]]] = []
+    for version in trainer.versions:
+        known = {name: one for name, one in trainer.known(version).items() if not one.ignored}
+        options = {name: one.default(parsed(version)) for name, one in known.items()}
+        if ranges and ranges[-1][2] == options:
+            ranges[-1] = (ranges[-1][0], version, options)
+        else:
+            ranges.append((version, version, options))
+    return ranges
+
+
+def _option(value: Any) -> str:
+    """A default as ``--set`` and the trainers' configurations write it."""
+    return str(value).lower() if value is None or isinstance(value, bool) else str(value)
+
+
+def _recipe(recipe: Recipe, versions: str = "", options: str = "") -> Record:
+    return {
+        "key": recipe.name,
+        "en": recipe.en,
+        "zh": recipe.zh,
+        "versions": versions,
+        "options": options,
+        "roles": " ".join(f"{role}={choice}" for role, choice in recipe.told.items()),
+        "parameters": " ".join(f"{key}={value:g}" for key, value in recipe.parameters.items() if _told_of(key, value)),
+        "source": recipe.source,
+    }
 
 
 def _told_of(parameter: str, value: float) -> bool:
@@ -103,7 +139,7 @@ def _markdown(records: Sequence[Record], out: TextIO, lang: str) -> None:
         told = _told(record, lang)
         texts = [told.get(key, "") for key in keys]
         marked = [
-            f"`{text}`" if key in ("key", "formula", "latex", "excel", "roles", "parameters") else text
+            f"`{text}`" if key in ("key", "formula", "latex", "excel", "roles", "parameters", "options") else text
             for key, text in zip(keys, texts, strict=True)
         ]
         out.write(f"| {' | '.join(text.replace('|', chr(92) + '|') for text in marked)} |\n")

@@ -9,12 +9,14 @@ import pytest
 import grpo_calc
 from grpo_calc.column import catalogue
 from grpo_calc.lessons import LESSONS
-from grpo_calc.recipes import RECIPES
+from grpo_calc.recipes import RECIPES, recipe
+from grpo_calc.trainers import NAMES
+from grpo_calc.write.listing import recipes
 
 from .conftest import Process, Run
 
 COMMANDS = ["table", "sheet", "explain", "columns", "recipes", "lessons"]
-KEYS = {"columns": list(catalogue()), "recipes": list(RECIPES), "lessons": list(LESSONS)}
+KEYS = {"columns": list(catalogue()), "recipes": [record["key"] for record in recipes()], "lessons": list(LESSONS)}
 
 
 @pytest.mark.parametrize("command", KEYS)
@@ -26,6 +28,16 @@ def test_each_list_has_every_one(run: Run, command: str) -> None:
     assert [line.split("`")[1] for line in markdown[2:]] == KEYS[command]
     table = run(command).stdout.splitlines()
     assert [line.split()[0] for line in table if line and not line.startswith(" ")] == KEYS[command]
+
+
+def test_recipes_are_variants_and_trainers_by_version() -> None:
+    keys = KEYS["recipes"]
+    assert keys[: len(RECIPES)] == list(RECIPES)
+    assert list(dict.fromkeys(key.split("@")[0] for key in keys[len(RECIPES) :])) == list(NAMES)
+    assert [recipe(key).name for key in keys] == keys
+    trl = next(record for record in recipes() if record["key"] == "trl@1.16.0")
+    assert "loss_type=dapo" in trl["options"].split()
+    assert "reduction=token_mean" in trl["roles"].split()
 
 
 def test_a_column_shows_every_reading_of_its_formula(run: Run) -> None:

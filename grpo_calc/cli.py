@@ -11,10 +11,11 @@ import functools
 import gc
 import io
 import os
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TextIO
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -24,6 +25,12 @@ if TYPE_CHECKING:
     from grpo_calc.work import Worked
 
 FAILED, STOPPED = 2, 130
+
+USAGE: type[Exception] = typer.BadParameter.__mro__[1]
+"""What the parser of the command line raises: its UsageError, wherever this version of typer takes it from."""
+
+LANGUAGE_TYPED = re.compile("^--lang[\n=](.*)$", re.MULTILINE)
+"""The language asked for among words that could not be taken apart."""
 
 
 class Format(enum.StrEnum):
@@ -98,7 +105,33 @@ class Command(TyperCommand):
 
 
 class Commands(TyperGroup):
-    """The commands together, their help in the user's language."""
+    """The commands together: their help in the user's language, and whatever is wrong with the words in one line."""
+
+    words: "tuple[str, ...]" = ()
+
+    def make_context(self, info_name: str | None, args: list[str], *more: Any, **settings: Any) -> Any:
+        """Take the words apart; the program's own options are checked here."""
+        self.words = tuple(args)
+        try:
+            return super().make_context(info_name, args, *more, **settings)
+        except USAGE as error:
+            self._complain(error)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command, whose words are checked here."""
+        try:
+            return super().invoke(ctx)
+        except USAGE as error:
+            self._complain(error)
+
+    def _complain(self, error: Any) -> NoReturn:
+        if type(error).__name__ == "NoArgsIsHelpError":
+            raise error
+        from grpo_calc.usage import usage
+
+        asked = [word for word in LANGUAGE_TYPED.findall("\n".join(self.words)) if word in list(Language)]
+        _complain(usage(error, self.words, _spoken(Language(asked[-1]) if asked else None)))
+        raise typer.Exit(FAILED) from None
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Fill in the help texts of every command, and print them."""
@@ -181,7 +214,7 @@ def table(
     worked, lesson = _worked(file, recipe, settings, config, mapping, sheet, on_policy, lang)
     from grpo_calc.write.show import show
 
-    chosen = [name.strip() for name in columns.split(",")] if columns else None
+    chosen = _names(columns) if columns is not None else None
     show(worked, _stdout(), format, lang=_spoken(lang), level=level, columns=chosen, masked=keep_masked, lesson=lesson)
 
 
@@ -202,6 +235,7 @@ def sheet(
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Write a workbook of live formulas."""
+    _must_be_xlsx(output)
     worked, lesson = _worked(file, recipe, settings, config, mapping, sheet, on_policy, lang)
     from grpo_calc.write.workbook import write_workbook
 
@@ -305,6 +339,16 @@ def _lesson(file: str | None, lang: Language | None) -> "Lesson | None":
     return None
 
 
+def _names(given: str) -> list[str]:
+    """The names between commas, each once."""
+    from grpo_calc.say import Problem
+
+    names = [name.strip() for name in given.split(",")]
+    if "" in names:
+        raise Problem("cli.empty_column", seen=given)
+    return list(dict.fromkeys(names))
+
+
 def _pairs(given: list[str] | None, option: str) -> dict[str, str]:
     """``KEY=VALUE`` words as a mapping."""
     from grpo_calc.say import Problem
@@ -316,6 +360,13 @@ def _pairs(given: list[str] | None, option: str) -> dict[str, str]:
             raise Problem("cli.not_a_setting", option=option, seen=word)
         pairs[key.strip()] = value.strip()
     return pairs
+
+
+def _must_be_xlsx(path: Path | None) -> None:
+    from grpo_calc.say import Problem
+
+    if path is not None and path.suffix.lower() != ".xlsx":
+        raise Problem("cli.not_xlsx", path=path)
 
 
 def _beside(file: str | None, lesson: "Lesson | None") -> Path:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from grpo_calc.column import Level, catalogue
 from grpo_calc.lacks import no_loss, unread
+from grpo_calc.near import near
 from grpo_calc.plan import Plan, plan
 from grpo_calc.recipe import Recipe
 from grpo_calc.recipes import recipe as named_recipe
@@ -161,8 +162,11 @@ class Worked:
         lacks = self._wide.missing.get(name)
         if lacks:
             raise Problem("work.lacks", name=name, lacks=lacks)
-        known = ", ".join(n for n in self.plan.leads if n not in self.recipe.parameters)
-        raise Problem("work.no_column", name=name, recipe=self.recipe.name, known=known)
+        usual = ", ".join(dict.fromkeys(n for names in NAMES.values() for n in names if self.has(n)))
+        close = near(name, [n for n in self.plan.leads if n not in self.recipe.parameters])
+        if close is None:
+            raise Problem("work.no_column", name=name, recipe=self.recipe.name, known=usual)
+        raise Problem("work.no_column_near", name=name, recipe=self.recipe.name, known=usual, close=close)
 
     def _widen(self, name: str) -> None:
         """Plan one more name: a column that is asked for and that no output of this recipe needs."""

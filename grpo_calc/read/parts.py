@@ -38,7 +38,7 @@ def check_naming(naming: Naming, frame: Frame) -> None:
     >>> check_naming(naming, Frame("f", ("prompt", "reward"), iter(())))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    grpo_calc.say.Problem: f: line 1: no group column: ... could it be prompt? Then add --map group=prompt
+    grpo_calc.say.Problem: f: line 1: no group column: ... could it be prompt? Then add --map group=prompt ...
     """
     if not naming.logits[0] and not any(
         name.startswith(("logp_", "prob_", "reward", "advantage")) for name in naming.columns

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from grpo_calc.column import Label, Level, label
+from grpo_calc.near import near
 from grpo_calc.plan import Plan, Step
 from grpo_calc.say import Problem
 from grpo_calc.table import Floats, Integers, Table
@@ -119,10 +120,20 @@ def rows(
     chosen = list(columns) if columns else view.usual(between)
     for name in chosen:
         if name not in known:
-            raise Problem("cli.unknown_column", name=name, level=level.name.lower(), known=", ".join(known))
+            raise _unknown(name, level, known, view.usual())
     computed = worked.columns([name for name in chosen if name not in view.texts and name != "mask"])
     fields = tuple(view.field(name, computed.get(name)) for name in chosen)
     return Rows(level, view.count, fields, view.kept)
+
+
+def _unknown(name: str, level: Level, known: Sequence[str], usual: Sequence[str]) -> Problem:
+    """What to say of a column that these rows do not have: the closest that they have, and the usual ones."""
+    close, told = near(name, known), {"name": name, "level": level.name.lower(), "known": ", ".join(usual)}
+    return (
+        Problem("cli.unknown_column", **told)
+        if close is None
+        else Problem("cli.unknown_column_near", close=close, **told)
+    )
 
 
 class _View:

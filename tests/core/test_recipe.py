@@ -294,7 +294,7 @@ def test_a_recipe_that_needs_a_parameter_says_so(name: str) -> None:
 
 
 def test_an_unknown_column_lists_the_known_ones() -> None:
-    with pytest.raises(Problem, match=r"no column entropy2; known: .*token_loss"):
+    with pytest.raises(Problem, match=r"no column entropy2; the usual ones: .*token_loss"):
         gc.work(random_like(), "grpo")["entropy2"]
 
 

@@ -99,3 +99,10 @@ def test_without_tokens_there_is_no_length() -> None:
     result = gc.work(gc.Table.from_arrays(group_id=["q", "q"], reward=[1.0, 0.0]))
     assert not result.has("length")
     assert "length" not in told(result)["completions"][0]
+
+
+def test_an_unknown_column_has_the_closest_one_and_the_usual_ones() -> None:
+    with pytest.raises(gc.Problem, match=r"has no column ratoi: ratio\? The usual ones: logp_new") as caught:
+        worked()["ratoi"]
+    assert "是 ratio 吗" in caught.value.text("zh")
+    assert "surrogate_slope" not in str(caught.value)

@@ -14,12 +14,12 @@ from openpyxl import Workbook
 from openpyxl.workbook.defined_name import DefinedName
 
 from grpo_calc.column import Level
-from grpo_calc.say import LANGUAGES, Note, Problem, say
+from grpo_calc.say import LANGUAGES, Note, Problem, note, say
 from grpo_calc.work import Worked
 from grpo_calc.write.workbook.cells import Pieces
 from grpo_calc.write.workbook.extent import FIRST_ROW, LIVE_ROWS, extent, forecast
 from grpo_calc.write.workbook.heads import heads
-from grpo_calc.write.workbook.layout import TITLES, Layout, Sheet
+from grpo_calc.write.workbook.layout import PAGE_TOKENS, TITLES, Layout, Sheet
 from grpo_calc.write.workbook.loss import LossSheet, PrintedFigure
 from grpo_calc.write.workbook.page import Page
 from grpo_calc.write.workbook.paged import PAGE, Paged
@@ -61,6 +61,8 @@ def write_workbook(
         raise Problem("workbook.exists", path=str(target))
     book = Book(worked, lang, live_rows, keep_masked=keep_masked)
     said = (*worked.notes, *notes, *forecast(worked, live_rows=live_rows, keep_masked=keep_masked))
+    if book.layout.part.tokens > PAGE_TOKENS:
+        said = (*said, note("workbook.no_page", most=PAGE_TOKENS))
     made, parts = book.make(title or say("workbook.title_loss", lang), figures, said)
     try:
         _save(made, parts, target)
@@ -126,10 +128,11 @@ class Book:
         pictures = Pictures(self.layout, self.values, self.pens[TITLES[Level.BATCH]], self.lang)
         if small:
             paged = Paged(self.layout, self.values)
-            below = Page(self.pens[PAGE], paged).write(title, loss, figures)
+            below = Page(self.pens[PAGE], paged).write(title, loss, figures, notes)
             pictures.on_page(self.pens[PAGE].sheet, paged, below)
         elif self.layout.has_tokens:
             pictures.on_loss(loss)
+            self.book.active = order.index(TITLES[Level.BATCH])
         for name, cell in self.names.items():
             self.book.defined_names[name] = DefinedName(name, attr_text=cell)
         self.palette.close(self.book)

@@ -8,7 +8,7 @@ from openpyxl.utils import get_column_letter
 
 from grpo_calc.column import label
 from grpo_calc.say import say
-from grpo_calc.write.workbook.loss import LossSheet, PrintedFigure, agreement, met_formula
+from grpo_calc.write.workbook.loss import LossSheet, PrintedFigure, agreement
 from grpo_calc.write.workbook.paged import FIRST, PAGE, Paged
 from grpo_calc.write.workbook.pen import Pen
 from grpo_calc.write.workbook.styles import COLOURS, INK, PALE, SUBTITLE, THIN, Look, head
@@ -29,22 +29,21 @@ class Card:
         letters = [get_column_letter(first + i) for i in range(6)]
         pen.merged(f"{letters[0]}{top}:{letters[-1]}{top}", say("workbook.summary", self.lang), head("loss", size=11))
         printed = {figure.column: figure for figure in figures if figure.row is None}
+        digits = [len(figure.printed.partition(".")[2]) for name, figure in printed.items() if name in FIGURES]
+        zeros = "0." + "0" * min(max([6, *digits]), 12)
         row = top + 1
         for name in FIGURES:
             if not self.paged.has(name):
                 continue
             value, bold = self.loss.value(name), name in ("loss", "objective")
             self._label(f"{letters[0]}{row}:{letters[2]}{row}", name, bold=bold)
-            shape = "0.0%" if name == "clip_fraction" else "+0.000000;-0.000000;0.000000"
+            shape = "0.0%" if name == "clip_fraction" else f"+{zeros};-{zeros};{zeros}"
             look = Look(bold=True, size=14 if bold else 12, format=shape, line=THIN)
-            if name in printed:
-                figure = printed[name]
-                look = look.but(format="0." + "0" * len(figure.printed.partition(".")[2]))
             pen.band(f"{letters[3]}{row}:{letters[-1]}{row}", look)
             pen.sheet.merge_cells(f"{letters[3]}{row}:{letters[4 if name in printed else 5]}{row}")
             pen.valued(f"{letters[3]}{row}", self.layout.batch_cell(name), value, look)
             if name in printed:
-                met = met_formula(printed[name], f"{letters[3]}{row}", printed[name].printed)
+                met = self.loss.met(printed[name], f"{letters[3]}{row}", printed[name].printed)
                 good = agreement(printed[name], value) == "rounded"
                 pen.formula(
                     f"{letters[5]}{row}",
@@ -81,11 +80,11 @@ class Card:
         )
 
     def _label(self, cells: str, name: str, *, bold: bool) -> None:
-        named = label(name)
         step = self.layout.plan.step(name)
-        words = named if step is None or named.symbol != name else step.label
+        words = label(name) if step is None or label(name).symbol != name else step.label
+        named = words.name(self.lang)
         self.pen.merged(
             cells,
-            f"{words.symbol}  {words.name(self.lang)}",
+            named if named.startswith(words.symbol) else f"{words.symbol}  {named}",
             Look(ink=INK if bold else PALE, bold=bold, size=10, across="left", line=THIN),
         )

@@ -13,6 +13,7 @@ from grpo_calc.say import say
 from grpo_calc.write.workbook.formulas import check_formula, edited_formula, spread_formula, step_formula
 from grpo_calc.write.workbook.layout import OWN, Field, Layout, Sheet
 from grpo_calc.write.workbook.styles import (
+    CIRCLE,
     COLOURS,
     DOT,
     DOT_INK,
@@ -121,6 +122,6 @@ def field_look(field: Field, number_format: str) -> Look:
         "given": copied.but(format=number_format),
         "edited": copied.but(format=WHOLE),
     }
-    if number_format == DOT and field.computed:
+    if number_format in (DOT, CIRCLE) and field.computed:
         return body(field.stage, format=number_format, across="center", bold=True, ink=DOT_INK)
     return looks.get(field.kind) or body(field.stage, format=number_format)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from openpyxl.chart import BarChart, ScatterChart
 from openpyxl.chart.data_source import AxDataSource, NumData, NumDataSource, NumRef, NumVal, StrData, StrRef, StrVal
@@ -28,6 +28,10 @@ GAP = 36 * EMU
 """How far a chart reaches into its last column: a little space stays before what stands beside it."""
 
 
+OUTSIDE = -1e6
+"""Where a point is put that is not to be seen: the axes are fixed."""
+
+
 @dataclass(frozen=True)
 class Range:
     """A run of cells and what they hold: numbers, or texts."""
@@ -45,6 +49,8 @@ class Line:
     x: Range
     y: Range
     marked: bool = False
+    dotted: bool = False
+    symbol: Literal["circle", "diamond"] = "circle"
 
 
 def bars(title: str, across: str, up: str, lines: Sequence[Line], font: str) -> Chart:
@@ -72,18 +78,20 @@ def curves(title: str, across: str, up: str, lines: Sequence[Line], font: str) -
         series.smooth = False
         series.spPr = GraphicalProperties()
         if line.marked:
-            series.marker = Marker(symbol="circle", size=8)
+            series.marker = Marker(symbol=line.symbol, size=8 if line.symbol == "circle" else 10)
             series.marker.spPr = GraphicalProperties(solidFill=line.colour)
             series.marker.spPr.line = LineProperties(solidFill="FFFFFF", w=EMU)
             series.spPr.line = LineProperties(noFill=True)
         else:
             series.marker = Marker(symbol="none")
-            series.spPr.line = LineProperties(solidFill=line.colour, w=2.25 * EMU)
+            series.spPr.line = LineProperties(solidFill=line.colour, w=(0.75 if line.dotted else 2.25) * EMU)
+            if line.dotted:
+                series.spPr.line.prstDash = "sysDash"
         chart.series.append(series)
     _dress(chart, title, across, up, font, named=True)
     for axis, values in (
         (chart.x_axis, [line.x.values for line in lines]),
-        (chart.y_axis, [line.y.values for line in lines]),
+        (chart.y_axis, [[y for y in line.y.values if y != OUTSIDE] for line in lines]),
     ):
         low, high, step = around([float(value) for each in values for value in each])
         axis.scaling.min, axis.scaling.max, axis.majorUnit = low, high, step

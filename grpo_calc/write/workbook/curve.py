@@ -13,7 +13,7 @@ import numpy as np
 
 from grpo_calc.plan import Plan
 from grpo_calc.sym import Apply, Name, Number, Sym, excel, excel_number, names
-from grpo_calc.write.workbook.charts import Range
+from grpo_calc.write.workbook.charts import OUTSIDE, Range
 from grpo_calc.write.workbook.extent import FIRST_ROW
 from grpo_calc.write.workbook.layout import Layout
 from grpo_calc.write.workbook.pen import Pen
@@ -93,6 +93,22 @@ class Curve:
         formula = inlined(Name(objective), plan, known.__contains__)
         return Curve(layout, formula) if {ratio, advantage} <= set(names(formula)) <= known else None
 
+    @property
+    def clips(self) -> bool:
+        """Whether it has the clip range's knees."""
+        return bool(CLIP_RANGE & set(names(self.formula)))
+
+    @property
+    def knees(self) -> tuple[float, float]:
+        """The ends of the clip range."""
+        return 1 - self.parameters.get("eps_low", 0.2), 1 + self.parameters.get("eps_high", 0.2)
+
+    @staticmethod
+    def drawn(points: Points) -> list[int]:
+        """The places of the points that are drawn: those with an advantage, all where none has one."""
+        every = points.advantage.numbers
+        return [place for place, a in enumerate(every) if abs(a) >= NO_ADVANTAGE] or list(range(len(every)))
+
     def cell(self, ratio: str, advantage: float) -> str:
         """The objective's formula for a ratio's cell."""
         there = {self.ratio: ratio}
@@ -110,7 +126,7 @@ class Curve:
 
     def ratios(self, tokens: Sequence[float]) -> Numbered:
         """The ratios that draw the curve around the tokens: its ends and exact knees, or a grid."""
-        low_knee, high_knee = 1 - self.parameters.get("eps_low", 0.2), 1 + self.parameters.get("eps_high", 0.2)
+        low_knee, high_knee = self.knees
         reach = max(high_knee - low_knee, 1e-4) / 2
         finite = [ratio for ratio in tokens if np.isfinite(ratio)] or [1.0]
         low = float(f"{max(min(*finite, low_knee - reach / 2), 0.0):.4g}")
@@ -129,6 +145,7 @@ class ChartData:
     pen: Pen
     letters: Sequence[str]
     used: int = 0
+    last: Sequence[float] = ()
 
     def column(self, head: str, data: Numbered) -> Range:
         """One column of live cells; an undefined number is drawn as 0."""
@@ -143,6 +160,7 @@ class ChartData:
             else:
                 self.pen.number(f"{letter}{row}", value, look)
         last = FIRST_ROW + len(shown) - 1
+        self.last = shown
         return Range(f"{self.pen.sheet.title}!${letter}${FIRST_ROW}:${letter}${last}", shown)
 
     def split(self, heads: tuple[str, str], data: Numbered, flags: Numbered) -> tuple[Range, Range]:
@@ -155,6 +173,30 @@ class ChartData:
             [f"IF({flag}=1,{cell},0)" for cell, _, flag, _ in rows], [x if on == 1 else 0.0 for _, x, _, on in rows]
         )
         return self.column(heads[0], off), self.column(heads[1], on)
+
+    def flagged(self, flags: Numbered) -> tuple[Range, Range]:
+        """The last column in two: where a flag is off, and where it is on; far outside the chart elsewhere."""
+        letter, heights = self.letters[self.used - 1], self.last
+        rows = [(f"{letter}{FIRST_ROW + place}", flag) for place, flag in enumerate(flags.cells)]
+        on = list(zip(heights, (flag == 1 for flag in flags.numbers), strict=True))
+        far = f"{OUTSIDE:.0f}"
+        off_range = self.column(
+            "free", Numbered([f"IF({f}=1,{far},{y})" for y, f in rows], [OUTSIDE if hit else y for y, hit in on])
+        )
+        on_range = self.column(
+            "clipped", Numbered([f"IF({f}=1,{y},{far})" for y, f in rows], [y if hit else OUTSIDE for y, hit in on])
+        )
+        return off_range, on_range
+
+    def knees(self, curve: Curve, *sides: Drawn) -> list[tuple[str, Drawn]]:
+        """A line down at each end of the clip range, as high as the curve."""
+        heights = [float(value) for _, up in sides for value in up.values]
+        y = [min(heights), max(heights)]
+        drawn = []
+        for name, cell, x in (("1-ε", "1-eps_low", curve.knees[0]), ("1+ε", "1+eps_high", curve.knees[1])):
+            across = self.column(name, Numbered([cell, cell], [x, x]))
+            drawn.append((name, (across, self.column("", Numbered([repr(value) for value in y], y)))))
+        return drawn
 
     def curve(self, curve: Curve, points: Points) -> tuple[Drawn, Drawn, Drawn]:
         """The curve at A = 1, at A = -1, and the tokens on it: each the ratios and the objectives."""

@@ -90,7 +90,7 @@ class LossSheet:
         if figures:
             self._printed(figures)
         self._notes(notes)
-        for letter, wide in zip("ABCDEFGH", (14, 34, 17, 34, 17, 11, 20, 44), strict=True):
+        for letter, wide in zip("ABCDEFGH", (14, 34, 19, 36, 19, 11, 20, 44), strict=True):
             worksheet.column_dimensions[letter].width = wide
         worksheet.row_dimensions[1].height = 26
         worksheet.freeze_panes = "A6"
@@ -133,10 +133,10 @@ class LossSheet:
             if shown.startswith("0.0") and "%" not in shown
             else shown
         )
-        look = body("loss", format=decimals, bold=name in HEADLINES, size=12 if name == "loss" else 10)
+        look = body("loss", format=decimals, bold=name in HEADLINES, size=12 if name == "loss" else 11)
         pen.text(f"A{row}", named.symbol, TEXT.but(line=THIN, bold=name in HEADLINES, fill=look.fill))
         pen.text(f"B{row}", named.name(lang), TEXT.but(line=THIN, bold=name in HEADLINES, fill=look.fill))
-        pen.text(f"D{row}", self._words(name, step), TEXT.but(line=THIN, ink="374151", indent=1))
+        pen.text(f"D{row}", self._words(name, step), TEXT.but(line=THIN, ink="374151", indent=1, size=11))
         pen.text(f"G{row}", name, KEY.but(size=8, line=THIN, across="left"))
         pen.text(f"H{row}", step.column.source, SMALL.but(line=THIN, size=8))
         frozen = Look(ink=FROZEN, fill=COLOURS["check"][1], line=THIN, format=decimals)
@@ -182,7 +182,9 @@ class LossSheet:
 
     def _printed(self, figures: Sequence[PrintedFigure]) -> None:
         pen, row = self.pen, self.next_row
-        pen.merged(f"A{row}:H{row}", say("workbook.printed_figures", self.lang), head("inputs", across="left"))
+        article = all(figure.status == "article" for figure in figures)
+        heading = "printed_figures" if article else "reference_figures"
+        pen.merged(f"A{row}:H{row}", say(f"workbook.{heading}", self.lang), head("inputs", across="left"))
         for letter, key in zip(
             "ABCDEFG", ("symbol", "meaning", "ours", "status", "printed", "met", "key"), strict=True
         ):
@@ -195,21 +197,28 @@ class LossSheet:
     def _printed_line(self, figure: PrintedFigure, row: int) -> None:
         pen, named = self.pen, self._known(figure.column)
         digits = len(figure.printed.partition(".")[2])
-        shown = "0." + "0" * min(max(digits, 1), 15)
+        shown = "0." + "0" * min(max(digits, 1), 12)
         where = "" if figure.row is None else f" [{figure.row}]"
         pen.text(f"A{row}", named.symbol + where, TEXT.but(line=THIN))
         pen.text(f"B{row}", named.name(self.lang), TEXT.but(line=THIN))
         cell, value = self.ours(figure)
-        pen.formula(f"C{row}", cell, value, body("loss", format=shown + "00"))
+        pen.formula(f"C{row}", cell, value, body("loss", format=shown + "0" * min(2, 14 - len(shown))))
         pen.text(f"D{row}", say(f"workbook.status_{figure.status}", self.lang), TEXT.but(line=THIN, indent=1))
         pen.number(f"E{row}", float(figure.printed), Look(line=THIN, format=shown, bold=True))
-        met = met_formula(figure, f"C{row}", f"E{row}")
+        met = self.met(figure, f"C{row}", f"E{row}")
         words = {"rounded": TICK, "differs": CROSS}
         ours = agreement(figure, value)
         pen.formula(
             f"F{row}", met, words.get(ours, TICK), body("check", ink=COLOURS["check"][0], bold=True, across="center")
         )
         pen.text(f"G{row}", figure.column, KEY.but(size=8, line=THIN, across="left"))
+
+    def met(self, figure: PrintedFigure, ours: str, printed: str) -> str:
+        """Whether ours meets a printed figure to its last digit, or an input was edited."""
+        found = reach(self.layout.plan, [figure.column], Level.BATCH)
+        terms = [edited_parameter(self.layout, name) for name in recipe_order(self.layout, found.parameters)]
+        near = f"ABS({ours}-{printed})<={_half(figure):.2E}"
+        return verdict([*edits(self.layout, found, Level.BATCH), *terms], near, self.lang)
 
     def ours(self, figure: PrintedFigure) -> tuple[str, float]:
         """The reference to our value of a printed figure, and the value."""
@@ -239,11 +248,6 @@ class LossSheet:
 def agreement(figure: PrintedFigure, ours: float) -> str:
     """How ours meets a printed figure: rounded to its last digit, or it differs."""
     return "rounded" if abs(ours - float(figure.printed)) <= _half(figure) else "differs"
-
-
-def met_formula(figure: PrintedFigure, ours: str, printed: str) -> str:
-    """Whether ours meets a printed figure to its last digit."""
-    return f'IF(ABS({ours}-{printed})<={_half(figure):.2E},"{TICK}","{CROSS}")'
 
 
 def _half(figure: PrintedFigure) -> float:

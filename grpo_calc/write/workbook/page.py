@@ -11,7 +11,7 @@ from openpyxl.utils import get_column_letter
 
 from grpo_calc.column import Level, label
 from grpo_calc.over import Symbolic
-from grpo_calc.say import say
+from grpo_calc.say import Note, say
 from grpo_calc.sym import Name, excel, plain
 from grpo_calc.write.workbook.card import Card
 from grpo_calc.write.workbook.formulas import CROSS, TICK, TOLERANCE
@@ -19,7 +19,9 @@ from grpo_calc.write.workbook.heads import check_colours, linked, paper, tint
 from grpo_calc.write.workbook.layout import OWN
 from grpo_calc.write.workbook.loss import LossSheet, PrintedFigure
 from grpo_calc.write.workbook.paged import FIRST, Paged, Shown
+from grpo_calc.write.workbook.parameters import greek
 from grpo_calc.write.workbook.pen import Pen
+from grpo_calc.write.workbook.reach import reach
 from grpo_calc.write.workbook.styles import (
     CLIPPED_INK,
     CLIPPED_TINT,
@@ -53,6 +55,7 @@ class Page:
     def __init__(self, pen: Pen, paged: Paged) -> None:
         self.pen, self.paged, self.layout, self.lang = pen, paged, paged.layout, pen.palette.lang
         self.columns, self.letters = paged.columns, paged.letters
+        self.remade = False
         self.count, self.last, self.numbers = paged.count, paged.last, paged.numbers
 
     @property
@@ -60,10 +63,12 @@ class Page:
         """The height of a token's row: the page is filled, and never overfull."""
         return min(max(240 / self.count, 16.0), 32.0)
 
-    def write(self, title: str, loss: LossSheet, figures: Sequence[PrintedFigure]) -> int:
+    def write(self, title: str, loss: LossSheet, figures: Sequence[PrintedFigure], notes: Sequence[Note] = ()) -> int:
         """Write the page without its charts; gives the first row below the table."""
         self._strip(title)
+        self.remade = any(note.key.startswith("lesson.") and note.key.endswith("_reconstructed") for note in notes)
         self._heads()
+        self._whose(figures)
         for place in range(self.count):
             self._row(place)
         self._means()
@@ -96,11 +101,17 @@ class Page:
     def _strip(self, title: str) -> None:
         pen, last = self.pen, len(self.columns)
         pen.text("A1", title, TITLE.but(size=18))
-        pen.text("A2", say("workbook.about_page", self.lang, row=FORMULA), SUBTITLE)
-        names = [n for n in ("eps_low", "eps_high", "beta") if n != "beta" or "kl" in self.layout.plan.leads]
+        plan = self.layout.plan
+        said = [say("workbook.about_page", self.lang, row=FORMULA)]
+        if plan.leads.get("token_kl") in self.letters:
+            said.append(say("workbook.about_page_kl", self.lang))
+        if plan.leads.get("clipped") in self.letters:
+            said.append(say("workbook.about_page_clip", self.lang))
+        pen.text("A2", " ".join(said), SUBTITLE)
+        names = self._parameters()
         for place, name in enumerate(reversed(names)):
             value, name_at = last - 3 * place, last - 3 * place - 1
-            pen.text(f"{get_column_letter(name_at)}1", _greek(name), Look(ink=PALE, size=11))
+            pen.text(f"{get_column_letter(name_at)}1", greek(name), Look(ink=PALE, size=11))
             shown = Look(ink="B45309", bold=True, size=14, across="left", format="General")
             pen.formula(f"{get_column_letter(value)}1", name, self.layout.worked.recipe.parameters[name], shown)
         pen.merged(
@@ -110,11 +121,30 @@ class Page:
         )
         pen.sheet.row_dimensions[1].height, pen.sheet.row_dimensions[3].height = 28, 6
 
+    def _parameters(self) -> list[str]:
+        """The parameters that the loss reads, the best known first; four of them at most."""
+        read = reach(self.layout.plan, ["loss" if self.paged.has("loss") else "token_loss"], Level.BATCH).parameters
+        quiet = {"tie_tol", "ddof", "adv_eps"}
+        return sorted((name for name in self.layout.worked.parameters if name in read - quiet), key=_rank)[:4]
+
+    def _whose(self, figures: Sequence[PrintedFigure]) -> None:
+        """One line that says which figures the article prints, where the inputs are made to meet them."""
+        printed = dict.fromkeys(figure.column for figure in figures if figure.status == "article")
+        if self.remade and printed:
+            words = ", ".join(self._symbol(name) for name in printed)
+            self.pen.text("A3", say("workbook.article_prints", self.lang, figures=words), SUBTITLE)
+            self.pen.sheet.row_dimensions[3].height = 14
+
+    def _symbol(self, name: str) -> str:
+        step = self.layout.plan.step(name)
+        return label(name).symbol if step is None else step.label.symbol
+
     def _heads(self) -> None:
         pen = self.pen
         for name, columns in groupby(self.columns, key=lambda shown: shown.stage):
             run = [shown.letter for shown in columns]
-            pen.merged(f"{run[0]}{BAND}:{run[-1]}{BAND}", say(f"workbook.stage_{name}", self.lang), head(name, size=11))
+            key = "reconstructed_inputs" if name == "inputs" and self.remade else f"stage_{name}"
+            pen.merged(f"{run[0]}{BAND}:{run[-1]}{BAND}", say(f"workbook.{key}", self.lang), head(name, size=11))
         for shown in self.columns:
             symbol, name = self._words(shown)
             pen.text(f"{shown.letter}{SYMBOL}", symbol, head(shown.stage, size=12))
@@ -130,11 +160,11 @@ class Page:
             pen.text(
                 f"{shown.letter}{FORMULA}",
                 self._first_formula(shown),
-                Look(ink=PALE, size=7.5, italic=True, across="center", wrap=True, fill="F8FAFC", line="medium 94A3B8"),
+                Look(ink="374151", size=8, across="center", wrap=True, fill="F8FAFC", line="medium 94A3B8"),
             )
             pen.sheet.column_dimensions[shown.letter].width = self._width(shown)
         longest = max(len(self._first_formula(shown)) / self._width(shown) for shown in self.columns)
-        heights = {BAND: 20, SYMBOL: 24, NAME: 28, FORMULA: min(max(28, 10.5 * (1 + int(longest / 1.3))), 84)}
+        heights = {BAND: 20, SYMBOL: 24, NAME: 28, FORMULA: min(max(28, 11 * (1 + int(longest / 1.1))), 50)}
         for row, height in heights.items():
             pen.sheet.row_dimensions[row].height = height
 
@@ -167,7 +197,9 @@ class Page:
             return min(max(9.0, *(width(str(i)) + 1.5 for i in table.completion_id)), 14)
         if shown.name == "token":
             return min(max(7.0, *(width(text) + 1.5 for text in table.texts["token"])), 16)
-        return {"reward": 7.0, "clipped": 9.5, "check": 7.5, "k3": 13.0, "gradient": 11.5}.get(shown.lead, 10.0)
+        return {"reward": 10.5, "clipped_ratio": 13.0, "clipped": 11.0, "check": 7.5, "k3": 13.0, "gradient": 12.5}.get(
+            shown.lead, 10.0
+        )
 
     def _row(self, place: int) -> None:
         pen, row, table = self.pen, FIRST + place, self.layout.part.table
@@ -261,7 +293,6 @@ class Page:
                 pen.formula(f"{shown.letter}{row}", mean, value, total.but(format=shape))
         pen.sheet.row_dimensions[row].height = 24
 
-
     def _mean_is_loss(self) -> bool:
         """Whether the plain mean over tokens is how the loss is reduced."""
         offsets, plan = self.layout.part.table.token_offsets, self.layout.plan
@@ -286,8 +317,15 @@ def _short(formula: str) -> str:
     >>> _short("=A1*0.16666666666666666")
     '=A1*0.1666…'
     """
-    return _LONG.sub(r"\1…", formula)
+    formula = _BREAK.sub(r"\1 ", _LONG.sub(r"\1…", formula))
+    return formula if len(formula) <= MOST_SHOWN else f"{formula[:MOST_SHOWN].rpartition(' ')[0]} …"
 
 
-def _greek(name: str) -> str:
-    return {"eps_low": "ε low", "eps_high": "ε high", "beta": "β"}[name]
+_BREAK = re.compile(r"([,/]|(?<=[\w)])[-+*](?=\w*\())")
+MOST_SHOWN = 48
+"""A longer formula is cut; the head's tooltip has it whole."""
+
+
+def _rank(name: str) -> int:
+    known = ("eps_low", "eps_high", "beta")
+    return known.index(name) if name in known else len(known)

@@ -11,6 +11,7 @@ import numpy as np
 from openpyxl.utils import get_column_letter
 
 from grpo_calc.column import Level
+from grpo_calc.plan import Plan
 from grpo_calc.sym import Apply, Sym, excel, names
 from grpo_calc.write.workbook.curve import inlined
 from grpo_calc.write.workbook.extent import FIRST_ROW
@@ -68,7 +69,9 @@ class Paged:
         one_each = bool((np.diff(table.token_offsets) <= 1).all())
         ids = [
             name
-            for name, shows in zip(IDS, (True, table.group_count > 1, not one_each, "token" in table.texts), strict=True)
+            for name, shows in zip(
+                IDS, (True, table.group_count > 1, not one_each, "token" in table.texts), strict=True
+            )
             if shows
         ]
         has_kl = "token_kl" in plan.leads
@@ -76,12 +79,14 @@ class Paged:
         if plan.recipe.roles["kl_base"] == "old" and plan.leads.get("token_kl") != "k1":
             unseen.add("k1")  # it is log r once more
         behind = self.behind("advantage", "ratio", "token_objective")
-        unseen |= {name for name in ("group_mean", "group_std", "mean_log_ratio", "sum_log_ratio") if name not in behind}
+        unseen |= {
+            name for name in ("group_mean", "group_std", "mean_log_ratio", "sum_log_ratio") if name not in behind
+        }
         known = (*GIVEN, *ADVANTAGE, *RATIO, *SURROGATE, *KL, *RESULT)
         wanted = [name for name in known if self.has(name) and name not in unseen]
         leads = list(dict.fromkeys(plan.leads.get(name, name) for name in wanted))
         listed = [(name, name, "row") for name in ids]
-        listed += [(name, name, "inputs" if plan.step(name) is None else stage(plan.step(name))) for name in leads]
+        listed += [(name, name, _stage(name, plan)) for name in leads]
         checks = [("numpy", "numpy", "check"), ("check", "check", "check")]
         return [Shown(*shown, get_column_letter(place)) for place, shown in enumerate([*listed, *checks], start=1)]
 
@@ -151,6 +156,17 @@ class Paged:
 
     def _cell(self, name: str, place: int) -> str:
         return f"{self.letters[name]}{FIRST + place}" if name in self.letters else self.elsewhere(name, place)
+
+
+def _stage(name: str, plan: Plan) -> str:
+    """The band of a column: its place in the story, whichever recipe's rule it holds."""
+    if plan.step(name) is None:
+        return "inputs"
+    told = {"advantage": ADVANTAGE, "ratio": RATIO, "surrogate": SURROGATE, "kl": KL}
+    for band, names_there in told.items():
+        if name in {*names_there, *(plan.leads.get(each, each) for each in names_there)}:
+            return band
+    return stage(plan.step(name))
 
 
 def _unguarded(expression: Sym) -> Sym:

@@ -10,7 +10,7 @@ from openpyxl.worksheet.datavalidation import DataValidation
 from grpo_calc.column import Level, label
 from grpo_calc.roles import PARAMETERS
 from grpo_calc.say import say
-from grpo_calc.write.workbook.formulas import TOLERANCE, batch_edits, edited_total, sheet_edits
+from grpo_calc.write.workbook.formulas import TOLERANCE, batch_edits, edited_total, edited_word, sheet_edits
 from grpo_calc.write.workbook.heads import paper
 from grpo_calc.write.workbook.layout import TITLES, Layout
 from grpo_calc.write.workbook.pen import Pen
@@ -36,11 +36,11 @@ def parameters(pen: Pen, layout: Layout, lang: str) -> dict[str, str]:
     row = FIRST
     for name, value in layout.worked.parameters.items():
         _, least, greatest = PARAMETERS.get(name, FREE)
-        _line(pen, row, name, value, _allowed(least, greatest), lang)
+        _line(pen, row, name, value, _allowed(least, greatest, lang), lang)
         _validated(pen, row, name, least, greatest, lang)
         names[name] = f"{SHEET}!$C${row}"
         row += 1
-    _line(pen, row, TOLERANCE, CHECK_TOLERANCE, _allowed(0, 1), lang)
+    _line(pen, row, TOLERANCE, CHECK_TOLERANCE, _allowed(0, 1, lang), lang)
     _validated(pen, row, TOLERANCE, 0.0, 1.0, lang)
     names[TOLERANCE] = f"{SHEET}!$C${row}"
     row = _choices(pen, layout, row + 2, lang)
@@ -49,6 +49,7 @@ def parameters(pen: Pen, layout: Layout, lang: str) -> dict[str, str]:
         worksheet.column_dimensions[letter].width = width
     worksheet.row_dimensions[1].height = 26
     worksheet.freeze_panes = "A5"
+    worksheet.print_area = f"A1:G{row - 1}"
     paper(worksheet, tall=1)
     return names
 
@@ -61,28 +62,38 @@ def edited_parameter(layout: Layout, name: str) -> str:
 def _line(pen: Pen, row: int, name: str, value: float, allowed: str, lang: str) -> None:
     named = label(name)
     tolerance = name == TOLERANCE
+    small = name in (TOLERANCE, "tie_tol")
     pen.text(f"A{row}", name, TEXT.but(bold=True, line=THIN))
-    pen.text(f"B{row}", "tol" if tolerance else named.symbol, TEXT.but(line=THIN))
-    pen.number(f"C{row}", value, INPUT.but(format="0" if name == "ddof" else "General", bold=True))
+    pen.text(f"B{row}", "tol" if tolerance else greek(name), TEXT.but(line=THIN))
+    pen.number(
+        f"C{row}", value, INPUT.but(format="0" if name == "ddof" else "0.0E+00" if small else "General", bold=True)
+    )
     pen.text(
         f"D{row}", say("workbook.tolerance", lang) if tolerance else named.name(lang), TEXT.but(line=THIN, indent=1)
     )
     pen.text(f"E{row}", allowed, KEY.but(size=9, line=THIN))
-    pen.number(f"F{row}", value, Look(ink=FROZEN, line=THIN))
-    pen.formula(f"G{row}", f"IF(C{row}=F{row},0,1)", 0, Look(ink=FROZEN, line=THIN, format=WHOLE, across="center"))
+    pen.number(f"F{row}", value, Look(ink=FROZEN, line=THIN, format="0.0E+00" if small else "General"))
+    word = f'[=1]"{edited_word(lang)}";[=0]"";0'
+    pen.formula(f"G{row}", f"IF(C{row}=F{row},0,1)", 0, Look(ink=FROZEN, line=THIN, format=word, across="center"))
 
 
-def _allowed(least: float, greatest: float) -> str:
+def greek(name: str) -> str:
+    """A parameter's symbol."""
+    known = {"eps_low": "ε low", "eps_high": "ε high", "beta": "β"}
+    return known.get(name, label(name).symbol)
+
+
+def _allowed(least: float, greatest: float, lang: str) -> str:
     low, high = ("" if math.isinf(bound) or bound == 1e-300 else f"{bound:g}" for bound in (least, greatest))
     if not low or not high:
-        return f">= {low}" if low else f"<= {high}" if high else "…"
+        return f">= {low}" if low else f"<= {high}" if high else say("workbook.any_number", lang)
     return f"{low} … {high}"
 
 
 def _validated(pen: Pen, row: int, name: str, least: float, greatest: float, lang: str) -> None:
     low, high = max(least, -1e300), min(greatest, 1e300)
     kind: Literal["whole", "decimal"] = "whole" if name == "ddof" else "decimal"
-    asked = say("workbook.want_parameter", lang, name=name, allowed=_allowed(least, greatest))
+    asked = say("workbook.want_parameter", lang, name=name, allowed=_allowed(least, greatest, lang))
     rule = DataValidation(
         type=kind, operator="between", formula1=f"{low:G}", formula2=f"{high:G}",
         showErrorMessage=True, showInputMessage=True,

@@ -22,7 +22,7 @@ from grpo_calc.write.workbook.text import clean
 from grpo_calc.write.workbook.values import Values
 
 MOST_BARS, MOST_POINTS = 40, 200
-BESIDE = [get_column_letter(place) for place in range(11, 20)]
+BESIDE = [get_column_letter(place) for place in range(11, 26)]
 """The columns of the Loss sheet that hold the charts' data, beyond what is printed."""
 
 
@@ -60,7 +60,9 @@ class Pictures:
         else:
             lines = [Line("", SLATE, x, self.data.column(self._say("chart_loss"), losses))]
         title, across = self._say("chart_loss_token"), self._say("name_token")
-        anchored(sheet, bars(title, across, self._say("chart_loss"), lines, self.font), (1, top), (middle, top + TALL))
+        alone = Curve.of(self.layout) is None
+        right = (end if alone else middle, top + TALL)
+        anchored(sheet, bars(title, across, self._say("chart_loss"), lines, self.font), (1, top), right)
         self._curve(sheet, column, (middle, top), (end, top + TALL))
 
     def on_loss(self, loss: LossSheet) -> None:
@@ -97,8 +99,18 @@ class Pictures:
             Line("A = -1", RED, *down),
             Line(self._say("chart_tokens"), INDIGO, *tokens, marked=True),
         ]
+        clipping = curve.clips and self.leads.get("clipped") in self.layout.plan.levels
+        if clipping:
+            flags = column("clipped").at(curve.drawn(Points(*(column(name) for name in TRIPLE))))
+            free, hit = self.data.flagged(flags)
+            lines[-1] = Line(self._say("chart_tokens"), INDIGO, tokens[0], free, marked=True)
+            lines.append(Line(self._say("chart_clipped"), ORANGE, tokens[0], hit, marked=True, symbol="diamond"))
+            lines += [Line(name, SLATE, *drawn, dotted=True) for name, drawn in self.data.knees(curve, up, down)]
         across = f"{self._say('stage_ratio')} r"
-        anchored(sheet, curves(self._say("chart_curve"), across, "min / |A|", lines, self.font), first, last)
+        title, high = (
+            ("chart_curve", "min / |A|") if clipping else ("chart_objective", f"{self._say('chart_goal')} / |A|")
+        )
+        anchored(sheet, curves(self._say(title), across, high, lines, self.font), first, last)
 
     def _token_names(self, page: Paged) -> Range:
         table = self.layout.part.table

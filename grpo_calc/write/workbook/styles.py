@@ -39,6 +39,7 @@ CLIPPED_TINT, CLIPPED_INK, EDITED_TINT, EDITED_INK, WRONG_TINT, WRONG_INK = (
 FONTS: Mapping[str, str] = {"en": "Arial", "zh": "Microsoft YaHei"}
 
 DOT, DOT_INK = '[=1]"●";[=0]"";0', "C2410C"
+CIRCLE = '[=1]"○";[=0]"";0'
 WHOLE = "0"
 _AROUND_ONE = {"ratio", "clipped_ratio", "mean_ratio", "base_ratio"}
 _PLAIN = {
@@ -55,7 +56,7 @@ _PLAIN = {
     "kl_token_mean",
     "completion_kl",
 }
-_DOTS = {"clipped", "outside", "clipped_low", "clipped_high", "zero_spread"}
+_DOTS = {"clipped", "cispo_capped", "clipped_low", "clipped_high", "zero_spread"}
 _WHOLE = {
     "length",
     "group_size",
@@ -75,6 +76,8 @@ def number_format(name: str, values: Floats) -> str:
     >>> number_format("ratio", np.array([1.1])), number_format("kl_proxy", np.array([0.0008]))
     ('0.0000', '0.0000000')
     """
+    if name == "outside":
+        return CIRCLE
     if name in _DOTS:
         return DOT
     if name in _WHOLE or (name.endswith("slope") and bool((values == np.round(values)).all())):

@@ -110,10 +110,17 @@ class Problem(Exception):
         super().__init__(key, values)
         self.key = key
         self.values: Mapping[str, Any] = values
+        self.source = ""
+
+    def of(self, source: str) -> Problem:
+        """The same problem, whose line begins with the file it is about, unless it names it already."""
+        self.source = "" if "source" in self.values else source
+        return self
 
     def text(self, lang: str = "en") -> str:
         """The problem in one language, on one line."""
-        return " ".join(say(self.key, lang, **self.values).split("\n"))
+        before = f"{self.source}{'：' if lang == 'zh' else ': '}" if self.source else ""
+        return " ".join((before + say(self.key, lang, **self.values)).split("\n"))
 
     def __str__(self) -> str:
         return self.text()

@@ -284,10 +284,26 @@ def _checked(table: Table) -> Table:
                 column=name,
                 seen=values[first],
             )
+    for name in (name for name in table.completions if name.startswith("reward_")):
+        notes += _unscored(table, name)
     empty = int((np.diff(table.token_offsets) == 0).sum())
     if empty and table.tokens:  # without log-probs no completion has tokens, and the reader says so
         notes.append(note("note.empty_completions", count=empty))
     return table.with_notes(*notes)
+
+
+def _unscored(table: Table, name: str) -> list[Note]:
+    """A note of the completions to which one of several rewards is not given: it is missing there, and no 0."""
+    values = table.completions[name]
+    infinite = np.isinf(values)
+    if infinite.any():
+        first = int(np.argmax(infinite))
+        source, completion = table.source or "table", table.completion_id[first]
+        raise Problem(
+            "table.not_finite_completion", source=source, completion=completion, column=name, seen=values[first]
+        )
+    missing = int(np.isnan(values).sum())
+    return [note("note.unscored", column=name, count=missing)] if missing else []
 
 
 def _factorise(ids: Sequence[str]) -> tuple[Integers, tuple[str, ...]]:

@@ -161,7 +161,7 @@ class Worked:
             return lead
         lacks = self._wide.missing.get(name)
         if lacks:
-            raise Problem("work.lacks", name=name, lacks=lacks)
+            raise Problem("work.lacks", name=name, lacks=lacks).of(self.table.source)
         usual = ", ".join(dict.fromkeys(n for names in NAMES.values() for n in names if self.has(n)))
         close = near(name, [n for n in self.plan.leads if n not in self.recipe.parameters])
         if close is None:
@@ -213,7 +213,11 @@ def work(table: Table, recipe: Recipe | str = "grpo") -> Worked:
     >>> work(table, named_recipe("grpo", beta=0)).loss
     0.0
     """
-    return Worked(table, named_recipe(recipe) if isinstance(recipe, str) else recipe)
+    recipe = named_recipe(recipe) if isinstance(recipe, str) else recipe
+    try:
+        return Worked(table, recipe)
+    except Problem as problem:
+        raise problem.of(table.source) from None
 
 
 def _inputs(table: Table) -> dict[str, Floats]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from grpo_calc.near import near
 from grpo_calc.read.faults import shown
 from grpo_calc.say import Note, Problem, note
 
@@ -95,13 +96,20 @@ def known(name: str) -> bool:
 class Naming:
     """Which column of a file holds what: ``columns`` by canonical name; ``rest`` is what nobody claims.
 
-    ``logits`` are the columns x1..xK and y1..yK with ``action``, if the file has them.
+    ``logits`` are the columns x1..xK and y1..yK with ``action``, if the file has them; ``told`` are the canonical names
+    that the user chose a column for. Further masks go by ``mask@`` and their own names: all of them are multiplied.
     """
 
     columns: Mapping[str, str]
     rest: tuple[str, ...]
     logits: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     notes: tuple[Note, ...] = ()
+    told: tuple[str, ...] = ()
+
+    @property
+    def masks(self) -> tuple[str, ...]:
+        """The canonical names of the masks."""
+        return tuple(name for name in self.columns if name == "mask" or name.startswith("mask@"))
 
     def has(self, *names: str) -> bool:
         """Whether any of these is there."""
@@ -118,6 +126,7 @@ def name_columns(header: Sequence[str], chosen: Mapping[str, str], source: str, 
     things to different trainers where nothing else can stand for it.
     """
     columns = _chosen(header, chosen, source)
+    told = tuple(columns)
     free = [name for name in header if name not in columns.values()]
     rest = []
     notes: list[Note] = []
@@ -125,6 +134,8 @@ def name_columns(header: Sequence[str], chosen: Mapping[str, str], source: str, 
         meant = meaning(name)
         if meant is None:
             rest.append(name)
+        elif meant == "mask" and "mask" in columns and "mask" not in told:
+            columns[f"mask@{name}"] = name
         elif meant in columns and columns[meant] in free:
             raise Problem(
                 "read.same_meaning",
@@ -154,7 +165,11 @@ def name_columns(header: Sequence[str], chosen: Mapping[str, str], source: str, 
     logits, rest = _logits(columns, rest, source, line)
     _refuse_ambiguous(columns, rest, bool(logits[0]), source, line)
     notes += _asides(columns, rest)
-    return Naming(columns, tuple(rest), logits, tuple(notes))
+    naming = Naming(columns, tuple(rest), logits, tuple(notes), told)
+    if len(naming.masks) > 1:
+        masks = ", ".join(shown(columns[name]) for name in naming.masks)
+        naming = replace(naming, notes=(*notes, note("read.masks", columns=masks)))
+    return naming
 
 
 def _short(canonical: str) -> str:
@@ -167,7 +182,11 @@ def _chosen(header: Sequence[str], chosen: Mapping[str, str], source: str) -> di
         plain = key.strip().lower()
         canonical = SHORT.get(plain, plain)
         if canonical not in ALIASES and not _NAMED_REWARD.fullmatch(canonical):
-            raise Problem("read.map_key", source=source, seen=shown(key), known=", ".join([*SHORT, *ALIASES]))
+            names = [*SHORT, *ALIASES]
+            close = near(plain, names)
+            if close is None:
+                raise Problem("read.map_key", source=source, seen=shown(key), known=", ".join(names))
+            raise Problem("read.map_key_near", source=source, seen=shown(key), close=close, known=", ".join(names))
         exact = [name for name in header if name == wanted.strip()]
         found = exact or [name for name in header if name.lower() == wanted.strip().lower()]
         if not found:
@@ -216,9 +235,9 @@ def _asides(columns: Mapping[str, str], rest: Sequence[str]) -> list[Note]:
     for name in rest:
         plain = name.strip().lower()  # "completion" is a text, not a slip of "completion_id"
         slip = name not in ambiguous and plain != "completion"
-        near = difflib.get_close_matches(plain, names, 1, 0.85) if slip else []
-        if near:
-            notes.append(note("read.near", column=shown(name), option=near[0]))
+        close = difflib.get_close_matches(plain, names, 1, 0.85) if slip else []
+        if close:
+            notes.append(note("read.near", column=shown(name), option=close[0]))
     return notes
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from grpo_calc.read.aliases import listed, meaning
@@ -96,6 +96,12 @@ def _of_document(source: str, text: str, value: Any) -> Frame:
     if is_ours(value):
         columns, count = ours(value)
         return Frame(source, tuple(columns), iter([Cells(columns, count, lambda _row, _column, _item: line("tokens"))]))
+    if is_split(value):
+        names = [str(name) for name in value["columns"]]
+        table = Cells({name: [row[place] for row in value["data"]] for place, name in enumerate(names)},
+                      len(value["data"]),
+                      lambda row, column, item: line("data", row, *_path_of(names, column, item)))  # fmt: skip
+        return Frame(source, tuple(names), iter([table]), header_line=line("columns"))
     if isinstance(value, list):
         for place, row in enumerate(value):
             if not isinstance(row, dict):
@@ -109,6 +115,25 @@ def _of_document(source: str, text: str, value: Any) -> Frame:
     if isinstance(value, dict):
         return _of_object(source, value, line)
     raise Problem("read.json_shape", source=source, seen=shown(value))
+
+
+def is_split(value: Any) -> bool:
+    """Whether a JSON value is a table of ``columns`` and ``data``: a logged table, or what pandas writes as "split".
+
+    >>> is_split({"columns": ["a", "b"], "data": [[1, 2], [3, 4]]}), is_split({"columns": ["a"], "data": [1]})
+    (True, False)
+    """
+    if not isinstance(value, dict) or not all(isinstance(value.get(key), list) for key in ("columns", "data")):
+        return False
+    names, data = value["columns"], value["data"]
+    same = len(set(map(str, names))) == len(names) and all(isinstance(name, str) for name in names)
+    return same and bool(data) and all(isinstance(row, list) and len(row) == len(names) for row in data)
+
+
+def _path_of(names: Sequence[str], column: str, item: int | None) -> tuple[str | int, ...]:
+    """Where in a row of a list a column's cell, and a token in it, stands."""
+    place = (names.index(column),) if column in names else ()
+    return (*place, *((item,) if item is not None else ()))
 
 
 def _path(column: str, item: int | None) -> tuple[str | int, ...]:

@@ -19,7 +19,7 @@ from grpo_calc.read.parts import Parts
 from grpo_calc.read.runs import differs, known_rows, per_run, rows_of
 from grpo_calc.read.words import Flags
 from grpo_calc.say import Note, Problem, note
-from grpo_calc.table import Floats, Integers
+from grpo_calc.table import LOGPS, Floats, Integers
 
 
 @dataclass
@@ -141,7 +141,7 @@ def _joined(book: Book, naming: Naming) -> tuple[Runs, list[Note]]:
         keys: Sequence[tuple[str, str]] = list(places)
     else:
         codes, keys = np.arange(len(book.keys)), book.keys
-        if book.tokens and not naming.logits[0]:
+        if any(name in book.tokens for name in LOGPS) and not naming.logits[0]:
             notes.append(note("read.row_is_completion"))
     by_code = np.argsort(codes, kind="stable")
     firsts = np.searchsorted(codes[by_code], np.arange(len(keys)))

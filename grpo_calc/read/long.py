@@ -77,10 +77,11 @@ class _Rows:
         self.masked: Flags | None = None
 
     def read(self, texts: bool) -> None:
-        book, block, columns = self.book, self.block, self.naming.columns
+        book, block = self.book, self.block
         book.keys += _keys(book, block, self.naming, self.starts, self.source)
-        if "mask" in columns:
-            mask = self._settled("mask", mask_of)
+        masks = [self._settled(name, mask_of) for name in self.naming.masks]
+        if masks:
+            mask = np.prod(masks, axis=0)
             self.masked = mask == 0
             book.mask = book.mask or Growing(np.bool_)
             book.mask.add(mask != 0)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +15,9 @@ from grpo_calc.read.block import Frame
 from grpo_calc.read.faults import shown
 from grpo_calc.say import Note, Problem, note
 from grpo_calc.table import LOGPS, Floats, Integers, Table
+
+_ANSWER_IDS = (re.compile(r"(.+?)_\d+_\d+"), re.compile(r"(.+)[_-]\d+"))
+"""``sample_rollout_output``, ``sample_rollout``: ids of single answers, and the part that a prompt's answers share."""
 
 
 @dataclass(frozen=True)
@@ -49,11 +55,54 @@ def check_naming(naming: Naming, frame: Frame) -> None:
         and "group_id" not in naming.columns
         and not naming.logits[0]
     ):
-        could = candidates(naming)
+        could = _plain(candidates(naming), frame)
         key = "no_group" if could else "no_group_at_all"
         raise Problem(
             f"read.{key}", source=frame.source, line=frame.header_line, columns=listed(could), first=listed(could[:1])
         )
+
+
+def _plain(columns: Sequence[str], frame: Frame) -> tuple[str, ...]:
+    """Those of the columns whose first cells could be ids: no lists, no objects."""
+    block = next(frame.blocks, None)
+    if block is None:
+        return tuple(columns)
+    rows = np.arange(min(block.count, 64))
+    return tuple(name for name in columns if not any(_nested(cell) for cell in block.cells(name, rows)))
+
+
+def _nested(cell: Any) -> bool:
+    return isinstance(cell, (list, dict)) or (isinstance(cell, str) and cell.lstrip().startswith(("[", "{")))
+
+
+def _check_groups(parts: Parts, naming: Naming, source: str) -> None:
+    """Refuse ids of single answers as groups: all of them differ, and what is left without their last number does not.
+
+    >>> parts = Parts({}, {}, np.zeros(2, dtype=np.int64), ["7_0_0", "7_1_0"], ["1", "2"])
+    >>> _check_groups(parts, Naming({"group_id": "uid", "reward": "score"}, ()), "f")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    grpo_calc.say.Problem: f: column uid: every group would have one member: its ids look like 7_0_0, 7_1_0, ...
+    """
+    ids = parts.group
+    rewarded = any(name.startswith("reward") for name in naming.columns)
+    if ids is None or not rewarded or "group_id" in naming.told or len(ids) < 2 or len(set(ids)) < len(ids):
+        return
+    for form in _ANSWER_IDS:
+        found = [form.fullmatch(each) for each in ids]
+        prefixes = [match[1] for match in found if match]
+        if len(prefixes) == len(ids):
+            if len(set(prefixes)) < len(ids):
+                first = Counter(prefixes).most_common(1)[0][0]
+                alike = [each for each, prefix in zip(ids, prefixes, strict=True) if prefix == first]
+                raise Problem(
+                    "read.ids_of_answers",
+                    source=source,
+                    column=shown(naming.columns["group_id"]),
+                    seen=listed(alike[:2]),
+                    prefix=shown(first),
+                )
+            return
 
 
 def table_of(parts: Parts, naming: Naming, frame: Frame, on_policy: bool) -> Table:
@@ -65,6 +114,7 @@ def table_of(parts: Parts, naming: Naming, frame: Frame, on_policy: bool) -> Tab
         parts.mask,
         parts.texts,
     )
+    _check_groups(parts, naming, frame.source)
     notes = [*naming.notes, *parts.notes]
     for name in ("reward", "advantage"):
         missing = np.isnan(shared[name]) if name in shared else np.zeros(0, dtype=np.bool_)

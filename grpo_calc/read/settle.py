@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from grpo_calc.read.faults import HARMLESS, Fault
+from grpo_calc.read.faults import HARMLESS, SENTENCE, Fault
 from grpo_calc.read.numbers import truth
 from grpo_calc.read.words import Flags
 from grpo_calc.say import Problem
@@ -94,7 +94,8 @@ def shared_numbers(
         if name == "truncated" and truth(seen(place)) is not None:
             values[place] = float(truth(seen(place)) or 0.0)
         elif fault is not Fault.MISSING and not (fault in HARMLESS and masked is not None and masked[place]):
-            raise fail(fault, place, seen(place))
+            finite = name == "advantage" or SENTENCE.get(fault) != "not_finite"
+            raise fail(fault if finite else "not_finite_shared", place, seen(place))
         else:
             values[place] = np.nan
     return values

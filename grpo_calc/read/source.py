@@ -153,6 +153,10 @@ def source_of(path: str | os.PathLike[str]) -> Source:
         with Path(text).open("rb"):
             pass
     except (FileNotFoundError, NotADirectoryError, ValueError):
+        from grpo_calc.lessons import LESSONS
+
+        if text in LESSONS:
+            raise Problem("read.missing_lesson", source=name) from None
         raise Problem("read.missing_file", source=name) from None
     except OSError as error:
         raise Problem("read.unreadable", source=name, reason=error.strerror or type(error).__name__) from None

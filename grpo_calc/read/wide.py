@@ -124,15 +124,18 @@ class _Rows:
 
     def __init__(self, book: _Book, block: Block, source: str, naming: Naming, decimal: str) -> None:
         self.book, self.block, self.source, self.columns, self.decimal = book, block, source, naming.columns, decimal
+        self.masks = naming.masks
         self.lengths: Integers | None = None
         self.by = ""
 
     def read(self, texts: bool) -> None:
         self._ids()
-        lists = {name: self._lists(name) for name in LISTED if name in self.columns and name not in TEXTS}
+        listed = [*(name for name in LISTED if name in self.columns and name not in TEXTS), *self.masks]
+        lists = {name: self._lists(name) for name in dict.fromkeys(listed)}
         self._measure(lists)
         assert self.lengths is not None
-        mask = self._flat("mask", lists["mask"], mask_of) if "mask" in lists else None
+        masks = [self._flat(name, lists[name], mask_of) for name in self.masks]
+        mask = np.prod(masks, axis=0) if masks else None
         masked = None if mask is None else mask == 0
         if mask is not None:
             self.book.mask.append(mask)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import functools
 import itertools
 import struct
 import zipfile
@@ -10,7 +11,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO
 
-from grpo_calc.read.aliases import listed
+from grpo_calc.read.aliases import known, listed
 from grpo_calc.read.block import Cells, Frame, RowLines
 from grpo_calc.read.delimited import unnamed
 from grpo_calc.read.faults import shown
@@ -96,7 +97,8 @@ def open_workbook(source: Source, sheet: str | None) -> Frame:
         places[name] = place
     if len(names) > MOST_COLUMNS:
         raise Problem("read.workbook_large", source=source.name)
-    return Frame(source.name, unnamed(names), _blocks(rows, unnamed(names), source.name), header_line=line)
+    formulas = _Formulas(source, page.title)
+    return Frame(source.name, unnamed(names), _blocks(rows, unnamed(names), source.name, formulas), header_line=line)
 
 
 def _check_bounds(stream: BinaryIO, source: str) -> None:
@@ -131,12 +133,42 @@ def _rows(page: Any, source: str) -> Iterator[tuple[int, Sequence[Any]]]:
         raise Problem("read.workbook_broken", source=source) from None
 
 
-def _blocks(rows: Iterator[tuple[int, Sequence[Any]]], header: tuple[str, ...], source: str) -> Iterator[Cells]:
+class _Formulas:
+    """Which cells of a sheet hold formulas: looked up once a cell without a value is met."""
+
+    def __init__(self, source: Source, sheet: str) -> None:
+        self._source, self._sheet = source, sheet
+
+    @functools.cached_property
+    def places(self) -> frozenset[tuple[int, int]]:
+        """Their lines and their places in the row, from 0."""
+        import openpyxl
+
+        try:
+            book = openpyxl.load_workbook(self._source.open(), read_only=True)
+            page = next(page for page in book.worksheets if page.title == self._sheet)
+            return frozenset(
+                (line, place)
+                for line, row in _rows(page, self._source.name)
+                for place, cell in enumerate(row)
+                if isinstance(cell, str) and cell.startswith("=")
+            )
+        except BROKEN:
+            raise Problem("read.workbook_broken", source=self._source.name) from None
+
+
+def _blocks(
+    rows: Iterator[tuple[int, Sequence[Any]]], header: tuple[str, ...], source: str, formulas: _Formulas
+) -> Iterator[Cells]:
     width = len(header)
+    needed = [place for place, name in enumerate(header) if known(name)]
     while part := list(itertools.islice(rows, ROWS)):
         for line, row in part:
             if any(cell is not None and cell != "" for cell in row[width:]):
                 raise Problem("read.row_length", source=source, line=line, seen=len(row), expected=width)
+            for place in needed:
+                if (place >= len(row) or row[place] is None) and (line, place) in formulas.places:
+                    raise Problem("read.not_calculated", source=source, line=line, column=shown(header[place]))
         lines = [line for line, _ in part]
         columns = {
             name: [_cell(row[place]) if place < len(row) else None for _, row in part]

@@ -98,7 +98,7 @@ def test_an_advantage_needs_no_group(file) -> None:
 @pytest.mark.parametrize(
     ("choice", "says"),
     [
-        ({"grp": "a"}, r"--map grp=\.\.\.: unknown name; known: group, completion, new"),
+        ({"grp": "a"}, r"--map grp=\.\.\.: unknown name: group\? Known: group, completion, new"),
         ({"group": "nothing"}, r"there is no such column; the file has: a, completion_id, reward"),
     ],
 )

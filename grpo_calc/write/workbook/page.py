@@ -106,7 +106,8 @@ class Page:
         if plan.leads.get("token_kl") in self.letters:
             said.append(say("workbook.about_page_kl", self.lang))
         if plan.leads.get("clipped") in self.letters:
-            said.append(say("workbook.about_page_clip", self.lang))
+            capped = plan.leads["clipped"] == "cispo_capped"
+            said.append(say(f"workbook.about_page_{'cap' if capped else 'clip'}", self.lang))
         pen.text("A2", " ".join(said), SUBTITLE)
         names = self._parameters()
         for place, name in enumerate(reversed(names)):

@@ -54,7 +54,12 @@ class Pictures:
         x = self._token_names(page)
         losses = column("token_loss")
         if self.leads.get("clipped") in page.letters:
-            heads = self._say("chart_free"), self._say("chart_clipped")
+            capped = self.leads["clipped"] == "cispo_capped"
+            heads = (
+                (self._say("chart_uncapped"), self._say("chart_capped"))
+                if capped
+                else (self._say("chart_free"), self._say("chart_clipped"))
+            )
             ranges = self.data.split(heads, losses, column("clipped"))
             lines = [Line(head, c, x, y) for head, c, y in zip(heads, (SLATE, ORANGE), ranges, strict=True)]
         else:

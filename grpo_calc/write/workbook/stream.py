@@ -21,7 +21,7 @@ from grpo_calc.write.workbook.repair import repaired
 DATE = (1980, 1, 1, 0, 0, 0)
 LEVEL = 1
 """zlib's level for rows: they repeat so much that more effort saves little and costs most of the time."""
-CHUNK = 1 << 18
+CHUNK = 1 << 20
 LARGE = 1 << 31
 
 _CELL = re.compile(

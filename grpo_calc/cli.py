@@ -11,7 +11,6 @@ import functools
 import gc
 import io
 import os
-import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -28,9 +27,6 @@ FAILED, STOPPED = 2, 130
 
 USAGE: type[Exception] = typer.BadParameter.__mro__[1]
 """What the parser of the command line raises: its UsageError, wherever this version of typer takes it from."""
-
-LANGUAGE_TYPED = re.compile("^--lang[\n=](.*)$", re.MULTILINE)
-"""The language asked for among words that could not be taken apart."""
 
 
 class Format(enum.StrEnum):
@@ -127,10 +123,9 @@ class Commands(TyperGroup):
     def _complain(self, error: Any) -> NoReturn:
         if type(error).__name__ == "NoArgsIsHelpError":
             raise error
-        from grpo_calc.usage import usage
+        from grpo_calc.usage import language_of, usage
 
-        asked = [word for word in LANGUAGE_TYPED.findall("\n".join(self.words)) if word in list(Language)]
-        _complain(usage(error, self.words, _spoken(Language(asked[-1]) if asked else None)))
+        _complain(usage(error, self.words, language_of(self.words)))
         raise typer.Exit(FAILED) from None
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
@@ -212,9 +207,10 @@ def table(
 ) -> None:
     """Show every column of the loss."""
     worked, lesson = _worked(file, recipe, settings, config, mapping, sheet, on_policy, lang)
+    from grpo_calc.usage import names
     from grpo_calc.write.show import show
 
-    chosen = _names(columns) if columns is not None else None
+    chosen = names(columns) if columns is not None else None
     show(worked, _stdout(), format, lang=_spoken(lang), level=level, columns=chosen, masked=keep_masked, lesson=lesson)
 
 
@@ -235,7 +231,9 @@ def sheet(
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Write a workbook of live formulas."""
-    _must_be_xlsx(output)
+    from grpo_calc.usage import must_be_xlsx
+
+    must_be_xlsx(output)
     worked, lesson = _worked(file, recipe, settings, config, mapping, sheet, on_policy, lang)
     from grpo_calc.write.workbook import write_workbook
 
@@ -339,16 +337,6 @@ def _lesson(file: str | None, lang: Language | None) -> "Lesson | None":
     return None
 
 
-def _names(given: str) -> list[str]:
-    """The names between commas, each once."""
-    from grpo_calc.say import Problem
-
-    names = [name.strip() for name in given.split(",")]
-    if "" in names:
-        raise Problem("cli.empty_column", seen=given)
-    return list(dict.fromkeys(names))
-
-
 def _pairs(given: list[str] | None, option: str) -> dict[str, str]:
     """``KEY=VALUE`` words as a mapping."""
     from grpo_calc.say import Problem
@@ -360,13 +348,6 @@ def _pairs(given: list[str] | None, option: str) -> dict[str, str]:
             raise Problem("cli.not_a_setting", option=option, seen=word)
         pairs[key.strip()] = value.strip()
     return pairs
-
-
-def _must_be_xlsx(path: Path | None) -> None:
-    from grpo_calc.say import Problem
-
-    if path is not None and path.suffix.lower() != ".xlsx":
-        raise Problem("cli.not_xlsx", path=path)
 
 
 def _beside(file: str | None, lesson: "Lesson | None") -> Path:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from grpo_calc.near import near
-from grpo_calc.say import say
+from grpo_calc.say import LANGUAGES, Problem, locale_language, say
 
 
 def usage(error: Any, words: Sequence[str], lang: str) -> str:
@@ -34,6 +35,39 @@ def usage(error: Any, words: Sequence[str], lang: str) -> str:
     if commands and typed not in commands:
         return _no_command(typed, commands, lang)
     return say("cli.usage", lang, reason=" ".join(error.format_message().split()))
+
+
+def language_of(words: Sequence[str]) -> str:
+    """The language asked for among words that could not be taken apart, else the locale's.
+
+    >>> language_of(["table", "--lang", "zh", "--formt"]), language_of(["--lang=en"])
+    ('zh', 'en')
+    """
+    asked = _typed(["--lang"], words)
+    return asked if asked in LANGUAGES else locale_language()
+
+
+def names(given: str) -> list[str]:
+    """The names between commas, each once.
+
+    >>> names("row, ratio,row")
+    ['row', 'ratio']
+
+    Errors: :class:`~grpo_calc.say.Problem` where one is empty.
+    """
+    found = [name.strip() for name in given.split(",")]
+    if "" in found:
+        raise Problem("cli.empty_column", seen=given)
+    return list(dict.fromkeys(found))
+
+
+def must_be_xlsx(path: Path | None) -> None:
+    """Refuse to call a workbook anything else.
+
+    Errors: :class:`~grpo_calc.say.Problem` for a name with another ending.
+    """
+    if path is not None and path.suffix.lower() != ".xlsx":
+        raise Problem("cli.not_xlsx", path=path)
 
 
 def _parameter(context: Any, option: str | None) -> Any:

@@ -17,6 +17,8 @@ SOURCES = sorted(PACKAGE.rglob("*.py"))
 LAW: dict[str, set[str]] = {
     "sym": set(),
     "say": set(),
+    "near": set(),
+    "usage": {"near", "say"},
     "table": {"say"},
     "ops": {"sym"},
     "over": {"ops", "sym"},
@@ -31,9 +33,10 @@ LAW: dict[str, set[str]] = {
     "plan": {"recipe", "roles", "bind", "column", "say", "sym"},
     "lacks": {"plan", "recipe", "roles", "choices", "column", "say"},
     "run": {"plan", "column", "over", "ops"},
-    "work": {"run", "lacks", "plan", "recipes", "recipe", "roles", "bind", "table", "column", "over", "ops", "say"},
+    "work": {"run", "lacks", "plan", "recipes", "recipe", "roles", "bind", "table", "column", "over", "ops", "say"}
+    | {"near"},
     "plain": {"columns", "ops"},
-    "read": {"table", "say"},
+    "read": {"table", "near", "say"},
     "lessons": {"read", "table", "say"},
 }
 LAW["write"] = LAW["doctor"] = {"work", "lessons", "trainers"} | LAW["work"] | LAW["plan"]
@@ -41,9 +44,9 @@ LAW["cli"] = set(LAW)
 LAW["__init__"] = set(LAW) - {"cli"}
 LAW["__main__"] = {"cli"}
 
-# Imports against the stream, inside a function: asking for the catalogue declares the columns, and asking for a recipe by
-# a trainer's name opens its presets.
-AGAINST_THE_STREAM = {("column", "columns"), ("recipes", "trainers"), ("work", "trainers")}
+# Imports against the stream, inside a function: asking for the catalogue declares the columns, asking for a recipe by a
+# trainer's name opens its presets, and a file that is not there may be a lesson's name.
+AGAINST_THE_STREAM = {("column", "columns"), ("recipes", "trainers"), ("work", "trainers"), ("read", "lessons")}
 
 # Which rooms may import a third-party package when they are themselves imported. Anything else waits inside a function.
 PACKAGES: dict[str, set[str]] = {

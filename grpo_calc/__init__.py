@@ -59,7 +59,7 @@ def __getattr__(name: str) -> Any:
 
 
 class _Package(ModuleType):
-    """Keeps ``gc.work`` and ``gc.read`` the functions: importing the files of those names would put the modules there."""
+    """Keeps ``gc.work`` and ``gc.read`` the functions: importing the files of those names would put modules there."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not (_HOMES.get(name, __name__) != __name__ and isinstance(value, ModuleType)):

@@ -21,6 +21,8 @@ LIKELIHOOD: Mapping[str, Bindings] = {
         "wrap:gradient:likelihood": Use(
             "gradient", policy_gradient="@", kl_share="positive_share", kl_gradient="positive_slope"
         ),
-        "wrap:token_gradient:likelihood": Use("token_gradient", surrogate_gradient="@", own_kl_gradient="positive_slope"),
+        "wrap:token_gradient:likelihood": Use(
+            "token_gradient", surrogate_gradient="@", own_kl_gradient="positive_slope"
+        ),
     },
 }

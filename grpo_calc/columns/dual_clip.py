@@ -30,7 +30,13 @@ def dual_clipped(surrogate, clipped_surrogate, advantage, dual_clip, tie_tol):
     return where(advantage < 0, above(dual_clip * advantage - minimum(surrogate, clipped_surrogate), tie_tol), 0.0)
 
 
-@column("d(-max)", latex=r"\partial(-\max)", en="slope of the dual-clipped loss in log r", zh="双重裁剪损失对 log r 的斜率", source="calculus")
+@column(
+    "d(-max)",
+    latex=r"\partial(-\max)",
+    en="slope of the dual-clipped loss in log r",
+    zh="双重裁剪损失对 log r 的斜率",
+    source="calculus",
+)
 def dual_clip_slope(advantage, ratio, clipped, dual_clipped):
     """d (-objective) / d log r under dual clip: ``-A r`` where neither bound holds, else 0.
 
@@ -40,7 +46,9 @@ def dual_clip_slope(advantage, ratio, clipped, dual_clipped):
     return -advantage * ratio * (1 - clipped) * (1 - dual_clipped)
 
 
-@column("min(r,δ)A", latex=r"\min(r,\delta) A", en="surrogate bounded by delta", zh="以 δ 为上界的替代目标", source=DELTA)
+@column(
+    "min(r,δ)A", latex=r"\min(r,\delta) A", en="surrogate bounded by delta", zh="以 δ 为上界的替代目标", source=DELTA
+)
 def delta_surrogate(ratio, advantage, delta):
     """``min(r, delta) A``: the unclipped side with its ratio bounded, whatever the advantage. One value a token.
 
@@ -50,12 +58,18 @@ def delta_surrogate(ratio, advantage, delta):
     return minimum(ratio, delta) * advantage
 
 
-@column("d(-min)", latex=r"\partial(-\min)", en="slope of -min in log r, ratio bounded", zh="有上界时 -min 对 log r 的斜率", source="calculus")
+@column(
+    "d(-min)",
+    latex=r"\partial(-\min)",
+    en="slope of -min in log r, ratio bounded",
+    zh="有上界时 -min 对 log r 的斜率",
+    source="calculus",
+)
 def delta_slope(advantage, ratio, clipped, delta, eps_low, eps_high):
     """d (-objective) / d log r with delta: ``-A r`` where the side that is taken moves with the ratio, else 0.
 
-    The unclipped side moves up to ``delta``; the clipped one inside the clip range, where it is taken if ``delta`` lies there
-    too. One value a token.
+    The unclipped side moves up to ``delta``; the clipped one inside the clip range, where it is taken if ``delta`` lies
+    there too. One value a token.
 
     >>> delta_slope(-1.0, 1.5, 0.0, 2.0, 0.2, 0.2), delta_slope(-1.0, 3.0, 0.0, 2.0, 0.2, 0.2)
     (1.5, 0.0)

@@ -28,8 +28,16 @@ quantity("tau_neg", "τ-", latex=r"\tau_-", en="SAPO temperature, A <= 0", zh="S
 quantity("sampler_cap", "C", en="cap of the sampler correction", zh="采样修正上限")
 quantity("log_ratio_clamp", "K", en="clamp of the log-ratio", zh="对数比钳制")
 quantity("kl_clamp_in", "K_in", latex=r"K_{\text{in}}", en="clamp of k1 inside the KL", zh="KL 内 k1 的钳制")
-quantity("kl_weight_cap", "w_max", latex=r"w_{\max}", en="cap of the importance weight in the KL", zh="KL 内重要性权重上限")
-quantity("old_beta", "β_old", latex=r"\beta_{\text{old}}", en="coefficient of the KL against the old policy", zh="对旧策略 KL 的系数")
+quantity(
+    "kl_weight_cap", "w_max", latex=r"w_{\max}", en="cap of the importance weight in the KL", zh="KL 内重要性权重上限"
+)
+quantity(
+    "old_beta",
+    "β_old",
+    latex=r"\beta_{\text{old}}",
+    en="coefficient of the KL against the old policy",
+    zh="对旧策略 KL 的系数",
+)
 quantity("length_eps", "ε_n", latex=r"\varepsilon_n", en="small number beside a count", zh="计数分母中的平滑项")
 quantity("drift_limit", "δ_r", latex=r"\delta_r", en="limit of half the squared log-ratio", zh="对数比平方之半的上限")
 quantity("dropped", "d", en="dropped by a filter (0/1)", zh="被过滤剔除（0/1）")
@@ -38,7 +46,9 @@ quantity("sampler_floor", "C_low", latex=r"C_{\text{low}}", en="floor of the sam
 quantity("off_policy_limit", "δ_off", latex=r"\delta_{\text{off}}", en="limit of the mean drift", zh="平均偏离上限")
 quantity("top_entropy", "q", en="share of the most uncertain tokens", zh="最不确定 token 的比例")
 quantity("entropy_coef", "c_H", latex=r"c_{\mathcal{H}}", en="coefficient of the entropy bonus", zh="熵奖励系数")
-quantity("entropy_steps", "n_H", latex=r"n_{\mathcal{H}}", en="steps the entropy bonus is divided by", zh="熵奖励除以的步数")
+quantity(
+    "entropy_steps", "n_H", latex=r"n_{\mathcal{H}}", en="steps the entropy bonus is divided by", zh="熵奖励除以的步数"
+)
 quantity("accumulated_steps", "n_acc", latex=r"n_{\text{acc}}", en="accumulated steps", zh="梯度累积步数")
 quantity("reward_low", "R_low", latex=r"R_{\text{low}}", en="least reward", zh="奖励下限")
 quantity("reward_high", "R_high", latex=r"R_{\text{high}}", en="greatest reward", zh="奖励上限")

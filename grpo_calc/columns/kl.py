@@ -129,7 +129,13 @@ def k3_slope(base_ratio):
     return 1 - base_ratio
 
 
-@column("d(r-1)^2", latex=r"\partial (r-1)^2", en="slope of the KL proxy in log r", zh="KL 代理对 log r 的斜率", source="calculus")
+@column(
+    "d(r-1)^2",
+    latex=r"\partial (r-1)^2",
+    en="slope of the KL proxy in log r",
+    zh="KL 代理对 log r 的斜率",
+    source="calculus",
+)
 def kl_proxy_slope(ratio):
     """The slope of the article's proxy in log r.
 
@@ -159,7 +165,13 @@ def k1_absolute(k1):
     return absolute(k1)
 
 
-@column("sign k1", latex=r"\operatorname{sign} k_1", en="slope of |k1| in log π", zh="|k1| 对 log π 的斜率", source="calculus")
+@column(
+    "sign k1",
+    latex=r"\operatorname{sign} k_1",
+    en="slope of |k1| in log π",
+    zh="|k1| 对 log π 的斜率",
+    source="calculus",
+)
 def k1_absolute_slope(k1):
     """The slope of ``|k1|`` in the token's log-prob; 0 at 0.
 

@@ -24,7 +24,13 @@ def log_mismatch_sum(log_mismatch: Token, over) -> Completion:
     return over.sum(log_mismatch)
 
 
-@column("mean log ρ", latex=r"\overline{\log\rho}", en="completion's mean log-mismatch", zh="回答的平均对数失配", source="ms-swift: geometric mean")
+@column(
+    "mean log ρ",
+    latex=r"\overline{\log\rho}",
+    en="completion's mean log-mismatch",
+    zh="回答的平均对数失配",
+    source="ms-swift: geometric mean",
+)
 def log_mismatch_mean(log_mismatch: Token, over) -> Completion:
     """The mean of a completion's log-mismatches: the log of the geometric mean of its token weights."""
     return over.mean(log_mismatch)
@@ -64,7 +70,13 @@ quantity("sampler_mean", "mean w", latex=r"\bar w", en="mean sampler correction"
 quantity("log_weight", "log ρ", latex=r"\log\rho", en="log-mismatch of the correction", zh="修正用的对数失配")
 
 
-@column("w/mean w", latex=r"w/\bar w", en="correction over its mean", zh="修正除以均值", source="verl 0.7 and later, rollout_is_batch_normalize")
+@column(
+    "w/mean w",
+    latex=r"w/\bar w",
+    en="correction over its mean",
+    zh="修正除以均值",
+    source="verl 0.7 and later, rollout_is_batch_normalize",
+)
 def over_mean(x, sampler_mean):
     """A weight over the mean weight of the batch, so that the mean becomes 1; as it is where the mean is 0.
 
@@ -74,7 +86,13 @@ def over_mean(x, sampler_mean):
     return where(sampler_mean > 1e-8, x / where(sampler_mean > 1e-8, sampler_mean, 1.0), x)
 
 
-@column("log(w+eps)", latex=r"\log(w+\varepsilon)", en="log of the correction", zh="修正的对数", source="verl 0.9.1, geo_mean: log(w + 1e-10)")
+@column(
+    "log(w+eps)",
+    latex=r"\log(w+\varepsilon)",
+    en="log of the correction",
+    zh="修正的对数",
+    source="verl 0.9.1, geo_mean: log(w + 1e-10)",
+)
 def log_weight_plus(sampler_weight):
     """The log of a sampler correction plus 1e-10: a masked one stays finite. One value a row.
 

@@ -19,7 +19,13 @@ def cispo_clip_weight(ratio, eps_low, eps_high):
     return clip(ratio, 1 - eps_low, 1 + eps_high)
 
 
-@column("min(r,cap)", latex=r"\min(r,\text{cap})", en="CISPO weight, absolute cap", zh="CISPO 权重（绝对上限）", source="TRL 1.16, loss_type cispo: epsilon_high is the cap itself")
+@column(
+    "min(r,cap)",
+    latex=r"\min(r,\text{cap})",
+    en="CISPO weight, absolute cap",
+    zh="CISPO 权重（绝对上限）",
+    source="TRL 1.16, loss_type cispo: epsilon_high is the cap itself",
+)
 def cispo_cap_weight(ratio, ratio_cap):
     """The ratio with an absolute upper cap, a weight without gradient. One value a token.
 
@@ -79,7 +85,13 @@ def sapo_objective(sapo_gate, advantage, tau_pos, tau_neg):
     return sapo_gate * 4 / where(advantage > 0, tau_pos, tau_neg) * advantage
 
 
-@column("-4σ(1-σ)rA", latex=r"-4\sigma(1-\sigma) r A", en="slope of the SAPO loss in log r", zh="SAPO 损失对 log r 的斜率", source="calculus")
+@column(
+    "-4σ(1-σ)rA",
+    latex=r"-4\sigma(1-\sigma) r A",
+    en="slope of the SAPO loss in log r",
+    zh="SAPO 损失对 log r 的斜率",
+    source="calculus",
+)
 def sapo_slope(sapo_gate, advantage, ratio):
     """d (-objective) / d log r of SAPO: ``-4 σ (1 - σ) r A``, one value a token.
 
@@ -89,7 +101,13 @@ def sapo_slope(sapo_gate, advantage, ratio):
     return -4 * sapo_gate * (1 - sapo_gate) * ratio * advantage
 
 
-@column("A log π", latex=r"A\log\pi", en="policy-gradient objective", zh="策略梯度目标", source="REINFORCE; GPG, arXiv:2504.02546")
+@column(
+    "A log π",
+    latex=r"A\log\pi",
+    en="policy-gradient objective",
+    zh="策略梯度目标",
+    source="REINFORCE; GPG, arXiv:2504.02546",
+)
 def policy_gradient_objective(advantage, logp_new):
     """Advantage times log-prob, no ratio and no clip. One value a token.
 
@@ -99,7 +117,13 @@ def policy_gradient_objective(advantage, logp_new):
     return advantage * logp_new
 
 
-@column("-A", latex="-A", en="slope of the policy-gradient loss in log π", zh="策略梯度损失对 log π 的斜率", source="calculus")
+@column(
+    "-A",
+    latex="-A",
+    en="slope of the policy-gradient loss in log π",
+    zh="策略梯度损失对 log π 的斜率",
+    source="calculus",
+)
 def policy_gradient_slope(advantage):
     """d (-objective) / d log π of the plain policy gradient: ``-A``.
 
@@ -109,7 +133,13 @@ def policy_gradient_slope(advantage):
     return -advantage
 
 
-@column("A log π - β(log r)^2/2", latex=r"A\log\pi - \tfrac{\beta}{2}(\log r)^2", en="DRO objective", zh="DRO 目标", source="DRO, arXiv:2405.19107, eq. 9; verl 0.9, loss_mode dro")
+@column(
+    "A log π - β(log r)^2/2",
+    latex=r"A\log\pi - \tfrac{\beta}{2}(\log r)^2",
+    en="DRO objective",
+    zh="DRO 目标",
+    source="DRO, arXiv:2405.19107, eq. 9; verl 0.9, loss_mode dro",
+)
 def dro_objective(advantage, logp_new, log_ratio, dro_beta):
     """Advantage times log-prob minus a quadratic penalty of the log-ratio. One value a token.
 
@@ -119,7 +149,13 @@ def dro_objective(advantage, logp_new, log_ratio, dro_beta):
     return advantage * logp_new - dro_beta / 2 * log_ratio**2
 
 
-@column("βlog r - A", latex=r"\beta\log r - A", en="slope of the DRO loss in log π", zh="DRO 损失对 log π 的斜率", source="calculus")
+@column(
+    "βlog r - A",
+    latex=r"\beta\log r - A",
+    en="slope of the DRO loss in log π",
+    zh="DRO 损失对 log π 的斜率",
+    source="calculus",
+)
 def dro_slope(advantage, log_ratio, dro_beta):
     """d (-objective) / d log π of DRO: ``β log r - A``. One value a token.
 

@@ -27,7 +27,11 @@ quantity(
 )
 quantity("whiten_std", "std A_0", latex=r"\sigma_{A_0}", en="token std before whitening", zh="白化前的 token 标准差")
 quantity(
-    "whiten_eps", "var_eps", latex=r"\varepsilon_{\text{var}}", en="small number beside the variance", zh="方差中的平滑项"
+    "whiten_eps",
+    "var_eps",
+    latex=r"\varepsilon_{\text{var}}",
+    en="small number beside the variance",
+    zh="方差中的平滑项",
 )
 
 

@@ -7,7 +7,7 @@ import pytest
 from grpo_calc.trainers import recipe
 from tests.live.batch import Tensors, agrees, installed
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.filterwarnings("ignore")]  # the trainers' own imports warn
 
 CASES: list[dict[str, Any]] = [
     {"loss_type": loss, **more}

@@ -7,7 +7,7 @@ import pytest
 from grpo_calc.trainers import recipe
 from tests.live.batch import Tensors, agrees, installed
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.filterwarnings("ignore")]  # the trainers' own imports warn
 
 MODES = ("vanilla", "gspo", "geo_mean", "sapo", "cispo", "gpg", "dppo_tv", "dppo_kl")
 AGGREGATIONS = ("token-mean", "seq-mean-token-sum", "seq-mean-token-mean")

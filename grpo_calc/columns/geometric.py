@@ -33,7 +33,7 @@ def clipped_log_ratio(log_ratio, advantage, eps_low, eps_high):
     source="TRL 1.16, GMPOTrainer",
 )
 def one_sided_log_ratio(log_ratio, advantage, eps_low, eps_high):
-    """The log-ratio held below ``eps_high`` where ``A > 0``, else (``A = 0`` too) above ``-eps_low``. One value a token.
+    """The log-ratio held below ``eps_high`` where ``A > 0``, else (``A = 0`` too) above ``-eps_low``. A value a token.
 
     >>> one_sided_log_ratio(0.7, 1.0, 0.4, 0.4), one_sided_log_ratio(-0.7, 0.0, 0.4, 0.4)
     (0.4, -0.4)
@@ -65,7 +65,7 @@ def geometric_slope(advantage, ratio):
     "[live] x", latex=r"[\text{live}]\,x", en="pull where the log-ratio moves", zh="未被裁剪处的梯度", source="calculus"
 )
 def geometric_pull(x, log_clipped):
-    """What reaches a token through the geometric mean: ``x`` where its log-ratio is unclipped, else 0. One value a token.
+    """What reaches a token through the geometric mean: ``x`` where its log-ratio is unclipped, else 0. A value a token.
 
     >>> geometric_pull(0.5, 0.0), geometric_pull(0.5, 1.0)
     (0.5, 0.0)

@@ -1,4 +1,4 @@
-"""``python -m tests.golden FILES...``: a JSON line a file; exit 1 where an output differs, 2 where a file cannot be run."""
+"""``python -m tests.golden FILES...``: a JSON line a file; exit 1 where one differs, 2 where one cannot be run."""
 
 from __future__ import annotations
 

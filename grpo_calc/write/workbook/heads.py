@@ -14,7 +14,7 @@ from openpyxl.worksheet.properties import PageSetupProperties
 from openpyxl.worksheet.worksheet import Worksheet
 
 from grpo_calc.column import Level, label
-from grpo_calc.say import say
+from grpo_calc.say import cited, say
 from grpo_calc.sym import plain
 from grpo_calc.write.workbook.cells import Pieces
 from grpo_calc.write.workbook.extent import FIRST_ROW
@@ -98,7 +98,7 @@ def tip(layout: Layout, sheet: Sheet, field: Field, pieces: Pieces, lang: str) -
     if formula and layout.count(sheet.level):
         lines.append(say("workbook.tip_cell", lang, row=FIRST_ROW, formula=f"={first_row(layout, sheet, formula)}"))
     if step is not None:
-        lines.append(say("workbook.tip_source", lang, source=step.column.source))
+        lines.append(say("workbook.tip_source", lang, source=cited(step.column.source, lang)))
     if field.kind in ("input", "frozen", "check", "given", "edited"):
         lines.append(say(f"workbook.tip_{field.kind}", lang))
     return "\n".join(lines)

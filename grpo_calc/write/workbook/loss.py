@@ -10,7 +10,7 @@ import numpy as np
 
 from grpo_calc.column import Label, Level, label
 from grpo_calc.plan import Step
-from grpo_calc.say import Note, say
+from grpo_calc.say import Note, cited, say
 from grpo_calc.sym import plain
 from grpo_calc.write.workbook.extent import FIRST_ROW
 from grpo_calc.write.workbook.formulas import CROSS, TICK, agrees, edited_word, edits, step_formula, verdict
@@ -138,7 +138,7 @@ class LossSheet:
         pen.text(f"B{row}", named.name(lang), TEXT.but(line=THIN, bold=name in HEADLINES, fill=look.fill))
         pen.text(f"D{row}", self._words(name, step), TEXT.but(line=THIN, ink="374151", indent=1, size=11))
         pen.text(f"G{row}", name, KEY.but(size=8, line=THIN, across="left"))
-        pen.text(f"H{row}", step.column.source, SMALL.but(line=THIN, size=8))
+        pen.text(f"H{row}", cited(step.column.source, lang), SMALL.but(line=THIN, size=8))
         frozen = Look(ink=FROZEN, fill=COLOURS["check"][1], line=THIN, format=decimals)
         check = body("check", ink=COLOURS["check"][0], bold=True, across="center")
         if not math.isfinite(value):

@@ -11,7 +11,7 @@ from openpyxl.utils import get_column_letter
 
 from grpo_calc.column import Level, label
 from grpo_calc.over import Symbolic
-from grpo_calc.say import Note, say
+from grpo_calc.say import Note, cited, say
 from grpo_calc.sym import Name, excel, plain
 from grpo_calc.write.workbook.card import Card
 from grpo_calc.write.workbook.formulas import CROSS, TICK, TOLERANCE
@@ -153,7 +153,7 @@ class Page:
             step = self.layout.plan.step(shown.lead)
             if step is not None:
                 tip = f"{symbol} = {plain(step.expression, lambda key: label(key).symbol)}"
-                source = say("workbook.tip_source", self.lang, source=step.column.source)
+                source = say("workbook.tip_source", self.lang, source=cited(step.column.source, self.lang))
                 whole = say("workbook.tip_cell", self.lang, row=FIRST, formula=f"={self.paged.formula(shown, 0)}")
                 said = f"{symbol}: {name} ({shown.lead})\n{tip}\n{whole}\n{source}"
                 pen.tip(f"{shown.letter}{SYMBOL}", said)

@@ -9,7 +9,7 @@ from openpyxl.worksheet.datavalidation import DataValidation
 
 from grpo_calc.column import Level, label
 from grpo_calc.roles import PARAMETERS
-from grpo_calc.say import say
+from grpo_calc.say import cited, say
 from grpo_calc.write.workbook.formulas import TOLERANCE, batch_edits, edited_total, edited_word, sheet_edits
 from grpo_calc.write.workbook.heads import paper
 from grpo_calc.write.workbook.layout import TITLES, Layout
@@ -107,7 +107,7 @@ def _choices(pen: Pen, layout: Layout, row: int, lang: str) -> int:
     """The recipe's name, source and roles; gives the next free row."""
     recipe = layout.worked.recipe
     pen.merged(f"A{row}:D{row}", say("workbook.recipe", lang, name=recipe.name), head("loss", across="left"))
-    lines = [(say("workbook.role_source", lang), recipe.source), *recipe.told.items()]
+    lines = [(say("workbook.role_source", lang), cited(recipe.source, lang)), *recipe.told.items()]
     for place, (role, choice) in enumerate(lines, start=row + 1):
         pen.text(f"A{place}", role, TEXT.but(bold=True, line=THIN))
         pen.merged(f"B{place}:D{place}", choice, TEXT.but(line=THIN, wrap=True))

@@ -14,4 +14,4 @@ def near(name: str, known: Iterable[str]) -> str | None:
     from difflib import get_close_matches
 
     plain = {word.lower(): word for word in known}
-    return plain.get(next(iter(get_close_matches(name.strip().lower(), plain, 1)), ""))
+    return plain.get(next(iter(get_close_matches(name.strip().lower(), plain, 1, 0.7)), ""))

@@ -20,6 +20,7 @@ from grpo_calc.choices.words import (
     strict_number,
     word,
 )
+from grpo_calc.near import near
 from grpo_calc.roles import NEUTRAL, PARAMETERS, ROLES, TOLD, compose
 from grpo_calc.say import Note, Problem, note
 
@@ -182,6 +183,10 @@ class Recipe:
         return replace(self, rewards=names, parameters=MappingProxyType(parameters))
 
 
+USUAL_KEYS = ("eps_low", "eps_high", "beta", "kl_base", "adv_eps", "ddof")
+"""The keys besides the main roles that are told where one is not known."""
+
+
 def known_keys() -> list[str]:
     """What ``--set`` takes: roles, parameters, and keys that stand for several."""
     return sorted({*ROLES, *PARAMETERS, *SPREAD_KEYS, "eps", "reward_weights", KL_COEFFICIENT, *STEPS})
@@ -211,7 +216,10 @@ def _changed(recipe: Recipe, given_key: str, value: Any, told: Collection[str]) 
         return recipe.with_notes(note("note.whole_batch", key=given_key, steps=_number(key, value)))
     if recipe.own is not None:
         raise recipe.own.unknown(given_key)
-    raise Problem("recipe.unknown_key", key=given_key, known=", ".join(known_keys()))
+    usual, close = ", ".join([*TOLD, *USUAL_KEYS]), near(given_key, known_keys())
+    if close is None:
+        raise Problem("recipe.unknown_key", key=given_key, known=usual)
+    raise Problem("recipe.unknown_key_near", key=given_key, close=close, known=usual)
 
 
 def _one_by_one(changes: Mapping[str, Any]) -> Mapping[str, Any]:

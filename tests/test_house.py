@@ -27,7 +27,7 @@ LAW: dict[str, set[str]] = {
     "bind": set(),
     "choices": {"bind"},
     "roles": {"bind", "choices"},
-    "recipe": {"roles", "bind", "choices", "column", "columns", "say"},
+    "recipe": {"near", "roles", "bind", "choices", "column", "columns", "say"},
     "recipes": {"recipe", "roles", "say"},
     "trainers": {"recipes", "recipe", "roles", "choices", "column", "say"},
     "plan": {"recipe", "roles", "bind", "column", "say", "sym"},

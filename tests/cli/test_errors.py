@@ -17,7 +17,7 @@ from .conftest import PROGRAM, ROOT, Process, Run
         (["table", "nothing"], "there is no file nothing, and no lesson of that name; lessons: six-tokens"),
         (["table", "nothing.csv"], "nothing.csv"),
         (["table", "--set", "beta"], "--set beta: write KEY=VALUE"),
-        (["table", "--set", "beat=1"], "beat is not a parameter or role; known: "),
+        (["table", "--set", "beat=1"], "beat is not a parameter or role: beta? "),
         (["table", "--set", "kl=k9"], "kl is k9; known: k1"),
         (["table", "--set", "beta=much"], "beta is much; give any number"),
         (["table", "--recipe", "grop"], "no recipe is called grop; known: grpo"),

@@ -235,10 +235,13 @@ def sheet(
 
     must_be_xlsx(output)
     worked, lesson = _worked(file, recipe, settings, config, mapping, sheet, on_policy, lang)
-    from grpo_calc.write.workbook import write_workbook
+    from grpo_calc.write.workbook import forecast, write_workbook
 
     path = output or _beside(file, lesson)
     told = lesson.notes if lesson else ()
+    before = forecast(worked, live_rows=live_rows, keep_masked=keep_masked)
+    for note in before:  # what will not be live is said before it is written
+        _tell_user(lang, "cli.note", text=note.text(_spoken(lang)))
     notes = write_workbook(
         worked,
         path,
@@ -251,7 +254,7 @@ def sheet(
         notes=told,
     )
     for note in notes:
-        if note not in (*worked.notes, *told):
+        if note not in (*worked.notes, *told, *before):
             _tell_user(lang, "cli.note", text=note.text(_spoken(lang)))
     _tell_user(lang, "cli.wrote", path=path)
 

@@ -54,8 +54,10 @@ class Result:
 def run(golden: Golden) -> Result:
     """Work a golden file and compare. ``compared`` holds each output's largest difference, ``failed`` what is beyond.
 
-    A file of several training steps is worked step by step; its loss, advantages and gradient are then lists.
+    A file of several training steps is worked step by step; its loss, advantages and gradient are then lists. A file
+    without outputs is worked all the same; there is nothing to compare then.
     """
+    golden = {"outputs": {}, "verified": {"tolerance": {}}, **golden}
     results = [_run(part, prefix) for prefix, part in parts(golden)]
     first = results[0]
     if len(results) == 1:
@@ -85,7 +87,8 @@ def parts(golden: Golden) -> Iterator[tuple[str, Golden]]:
     check(golden, golden["peer"])
     logged = golden["outputs"].get("log_history", [])
     for place, inputs in enumerate(steps):
-        outputs = {**golden["outputs"]["steps"][place], "metrics": logged[place] if place < len(logged) else None}
+        step = golden["outputs"].get("steps", [{}] * len(steps))[place]
+        outputs = {**step, "metrics": logged[place] if place < len(logged) else None}
         yield f"steps[{place}]/", {**golden, "inputs": inputs, "outputs": outputs}
 
 
@@ -120,12 +123,20 @@ def _run(golden: Golden, prefix: str) -> Result:
         id=golden["id"],
         recipe=case.recipe.name,
         loss=worked.loss if worked.has("loss") else None,
-        advantages=_read(ours, "advantage", shape).tolist() if ours.has("advantage") else None,
+        advantages=_laid_out(_read(ours, "advantage", shape), inputs["mask"]) if ours.has("advantage") else None,
         gradient=_read(worked, "gradient", shape).tolist() if worked.has("gradient") else None,
         compared={prefix + name: value for name, value in found.compared.items()},
         failed={prefix + name: value for name, value in found.failed.items()},
         left_out={prefix + name: value for name, value in found.left_out.items()},
     )
+
+
+def _laid_out(values: Any, mask: Any) -> list[list[float]]:
+    """A value a completion or a token as (B, T), 0 where masked."""
+    counts = np.asarray(mask) != 0
+    rows = values[:, None] if values.ndim == 1 else values
+    laid: list[list[float]] = np.where(counts, rows, 0.0).tolist()
+    return laid
 
 
 def _counting(worked: Worked, shape: tuple[int, int]) -> Any:

@@ -21,4 +21,4 @@ def case(golden: Golden) -> Case:
 
 def _shaped(golden: Golden, loss: float) -> object:
     """A loss in the shape that the aggregation leaves: one number, or a list of one."""
-    return [loss] if isinstance(golden["outputs"]["loss_objective"], list) else loss
+    return [loss] if isinstance(golden["outputs"].get("loss_objective"), list) else loss

@@ -24,7 +24,7 @@ NOT_OPTIONS = ("global_batch_info", "policy_loss", "kl", "rollout", "rollout_cor
 def case(golden: Golden) -> Case:
     """The case of a verl golden."""
     check(golden, "verl")
-    if "loss_by_agg_mode" in golden["outputs"]:
+    if "agg_loss + kl_penalty" in golden["function"]:
         return old_functions(golden)
     if "kl_type" in golden["options"]:
         return kl_alone(golden)

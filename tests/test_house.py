@@ -18,6 +18,7 @@ LAW: dict[str, set[str]] = {
     "sym": set(),
     "say": set(),
     "near": set(),
+    "softmax": set(),
     "usage": {"near", "say"},
     "table": {"say"},
     "ops": {"sym"},
@@ -36,8 +37,8 @@ LAW: dict[str, set[str]] = {
     "work": {"run", "lacks", "plan", "recipes", "recipe", "roles", "bind", "table", "column", "over", "ops", "say"}
     | {"near"},
     "plain": {"columns", "ops"},
-    "read": {"table", "near", "say"},
-    "lessons": {"read", "table", "say"},
+    "read": {"table", "near", "softmax", "say"},
+    "lessons": {"read", "softmax", "table", "say"},
 }
 LAW["write"] = LAW["doctor"] = {"work", "lessons", "trainers"} | LAW["work"] | LAW["plan"]
 LAW["cli"] = set(LAW)
@@ -50,7 +51,7 @@ AGAINST_THE_STREAM = {("column", "columns"), ("recipes", "trainers"), ("work", "
 
 # Which rooms may import a third-party package when they are themselves imported. Anything else waits inside a function.
 PACKAGES: dict[str, set[str]] = {
-    "numpy": {"table", "run", "work", "trainers", "read", "lessons", "write", "doctor"},
+    "numpy": {"softmax", "table", "run", "work", "trainers", "read", "lessons", "write", "doctor"},
     "openpyxl": {"read", "write"},
     "rich": {"write"},
     "typer": {"cli"},

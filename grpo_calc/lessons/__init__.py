@@ -11,6 +11,7 @@ import numpy as np
 
 from grpo_calc.lessons.figure import Figure, Lesson, Vector
 from grpo_calc.say import Problem
+from grpo_calc.softmax import log_softmax_at
 from grpo_calc.table import Floats, Table
 
 __all__ = ["LESSONS", "Figure", "Lesson", "Vector", "lesson"]
@@ -84,7 +85,4 @@ def _log_softmax(rows: Sequence[Mapping[str, str]], logits: str) -> Floats:
     """The log-probability of each row's chosen ``action`` under its ``logits``: ``x1``, ``x2`` ..."""
     names = [name for name in rows[0] if name.startswith(logits)]
     scores = np.array([[float(row[name]) for name in names] for row in rows])
-    chosen = np.array([float(row[f"{logits}{row['action']}"]) for row in rows])
-    largest = scores.max(axis=1)
-    logps: Floats = chosen - (largest + np.log(np.exp(scores - largest[:, None]).sum(axis=1)))
-    return logps
+    return log_softmax_at(scores, np.array([names.index(f"{logits}{row['action']}") for row in rows]))

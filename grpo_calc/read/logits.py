@@ -8,19 +8,8 @@ from grpo_calc.read.aliases import Naming
 from grpo_calc.read.block import Block
 from grpo_calc.read.faults import HARMLESS, cell_problem
 from grpo_calc.read.words import Flags
-from grpo_calc.table import Floats, Integers
-
-
-def log_softmax_at(logits: Floats, chosen: Integers) -> Floats:
-    """The log-probability of one component of each row of logits; ``chosen`` counts from 0.
-
-    >>> log_softmax_at(np.zeros((1, 2)), np.array([0])) == -np.log(2.0)
-    array([ True])
-    """
-    largest = logits.max(axis=1)
-    total = np.exp(logits - largest[:, None]).sum(axis=1)
-    logp: Floats = logits[np.arange(len(chosen)), chosen] - (largest + np.log(total))
-    return logp
+from grpo_calc.softmax import log_softmax_at
+from grpo_calc.table import Floats
 
 
 def chosen_logps(block: Block, naming: Naming, source: str, decimal: str, masked: Flags | None) -> dict[str, Floats]:
